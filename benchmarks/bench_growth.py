@@ -28,6 +28,7 @@ from workload import chain, load
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
 from tarsy.db.migrate import upgrade
+from tarsy.db.outbox import Publisher
 from tarsy.db.retention import PostgresRetentionStore
 from tarsy.db.run.timeline import TimelineRepository
 from tarsy.db.run.trace import InteractionRepository
@@ -123,7 +124,7 @@ def report(what: str, of: str, small: tuple[int, float], large: tuple[int, float
 async def stored(machine: Machine) -> None:
     """The list, a search and a session's page, with more and more sessions stored."""
     sessions, interactions, timeline = (
-        SessionRepository(machine.engine),
+        SessionRepository(Publisher(machine.engine)),
         InteractionRepository(machine.engine),
         TimelineRepository(machine.engine),
     )
@@ -186,7 +187,7 @@ async def events(machine: Machine) -> None:
 
 async def waiting(machine: Machine) -> None:
     """A look at the queue that finds no room, which is what a worker does most of the time under load."""
-    queue, rules = WorkQueue(machine.engine, pod_id="bench"), SessionExecutor.rules
+    queue, rules = WorkQueue(Publisher(machine.engine), pod_id="bench"), SessionExecutor.rules
     found: list[tuple[int, float]] = []
     for count in sizes("WAITING", 1_000, 10_000):
         await machine.execute("TRUNCATE work")

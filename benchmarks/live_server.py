@@ -19,7 +19,7 @@ from tarsy.api.services import LiveServices
 from tarsy.db.api_tokens import TokenRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.notifications import NotificationListener, NotificationSender
-from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
+from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, Publisher
 from tarsy.db.sign_ins import SignInRepository
 from tarsy.domain.live_events import LiveEvent, LiveEventType, StreamDelta, session_channel
 from tarsy.events.live_updates import LiveUpdates
@@ -55,12 +55,11 @@ async def main(url: str, pieces_per_second: float) -> None:
             async for line in anyio.wrap_file(sys.stdin):
                 seconds, per_session, *sessions = line.split()
                 streams = [(session, str(uuid4())) for session in sessions for _ in range(int(per_session))]
-                async with engine.begin() as connection:
+                async with Publisher(engine, live.announce).transaction() as transaction:
                     for session, event in streams:
                         payload = {"session_id": session, "event": {"id": event, "status": "streaming"}}
                         created = LiveEvent(session_channel(session), LiveEventType.TIMELINE_CREATED, payload)
-                        stored = await publish(connection, [created], session_id=None)
-                        live.announce(stored)
+                        await transaction.publish([created], session_id=None)
                 await generate(live, streams, float(seconds), pieces_per_second)
                 print("done", flush=True)
             tasks.cancel_scope.cancel()

@@ -17,6 +17,7 @@ from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, Re
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.incident.changes import StoredChanges
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import is_transient, retrying
 from tarsy.db.run.evidence import StoredResults
 from tarsy.db.run.history import SessionHistory
@@ -204,7 +205,7 @@ async def load(
     unwatched, clock, written = Unwatched(), SystemClock(), recording(pause, turns, first)
     llm = in_process_client(env={}, recordings=lambda _name: written, replay_speed=1.0 if pause else 0.0)
     tools, journal, history = TrivialTools(), CountingJournal(engine, unwatched.announce), SessionHistory(engine)
-    queue = WorkQueue(engine, pod_id=f"bench-{os.getpid()}")
+    queue = WorkQueue(Publisher(engine), pod_id=f"bench-{os.getpid()}")
     services = AgentServices(
         llm=TracedModel(llm, spans.tracing) if spans else llm,
         prices=PriceList(CostEstimationConfig(), {}),
@@ -229,12 +230,11 @@ async def load(
     runner = Runner(
         queue=MeasuredQueue(queue, telemetry) if telemetry else queue,
         cancellations=Cancellations(),
-        deliver=unwatched.announce,
         is_transient=is_transient,
     )
     # More workers than a process is meant to have: what is measured is how little each costs.
-    pool = WorkerPool(config.model_copy(update={"worker_count": concurrency}), runner, Recovery(engine), handlers, clock=clock)
+    pool = WorkerPool(config.model_copy(update={"worker_count": concurrency}), runner, Recovery(Publisher(engine)), handlers, clock=clock)
     try:
-        yield Load(pool, SessionRepository(engine), turns)
+        yield Load(pool, SessionRepository(Publisher(engine)), turns)
     finally:
         await llm.aclose()

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.agent.ports import ApprovalStore, LLMClient
 from tarsy.agent.toolbox.approval import RecordedApprovals
@@ -16,7 +15,7 @@ from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider, fitting_backend, resolved_provider, resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.db.embedded.server import temporary_postgres
-from tarsy.db.run.journal import Deliver
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
@@ -100,8 +99,8 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
     return results
 
 
-def _recorded_approvals(inputs: Sequence[AnyInput] | None, engine: AsyncEngine, deliver: Deliver) -> ApprovalStore | None:
-    del engine, deliver
+def _recorded_approvals(inputs: Sequence[AnyInput] | None, publisher: Publisher) -> ApprovalStore | None:
+    del publisher
     return None if inputs is None else RecordedApprovals(inputs)
 
 

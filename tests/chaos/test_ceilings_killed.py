@@ -11,6 +11,7 @@ from support.claims import take_back
 from support.deadly_model import deadly, worker
 from support.queue_ground import LONG, Ground
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.domain.budget import Ceiling
@@ -27,7 +28,7 @@ DAY = PeriodBudget(per=BudgetPeriod.DAY, usd=Decimal(100))
 async def test_what_killed_workers_had_sent_stays_spent_and_what_they_had_not_is_freed(ground: Ground) -> None:
     engine = create_engine(ground.url)
     store = PostgresSpendingStore(engine)
-    await SessionRepository(engine).insert(deadly(ground.directory, CEILING, 0).session())
+    await SessionRepository(Publisher(engine)).insert(deadly(ground.directory, CEILING, 0).session())
 
     async def killed(kill_at: int, *, unsent: bool = False) -> tuple[Decimal, Decimal]:
         """Kill a worker; return what its session has spent, and what its end freed of the budget of the day."""

@@ -15,6 +15,7 @@ from support.queue_scenario import GONE, REMEDIATOR, VERDICT, acting, asks, call
 from support.replica import Replica, stop
 from support.story import check_ended, check_events, ledger, read_story
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.action import Action, ActionOutcome, Verified
 from tarsy.domain.approval import Approval, ApprovalState, CallOutcome
@@ -87,7 +88,7 @@ async def lives(ground: Ground, site: Path, point: Mapping[str, Any]) -> int:
 async def shown_actions(ground: Ground, session_id: str) -> Sequence[Action]:
     engine = create_engine(ground.url)
     try:
-        return await SessionRepository(engine).actions(session_id)
+        return await SessionRepository(Publisher(engine)).actions(session_id)
     finally:
         await engine.dispose()
 

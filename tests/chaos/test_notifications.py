@@ -12,6 +12,7 @@ from support.queue_ground import LONG, Ground
 from support.queue_scenario import Scenario, call, says, scenario
 from support.replica import Replica, stop
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import Recording
 
@@ -48,7 +49,7 @@ async def _submit(ground: Ground, made: Scenario) -> None:
     engine = create_engine(ground.url)
     try:
         for _ in range(SESSIONS):
-            await SessionRepository(engine).insert(made.session())
+            await SessionRepository(Publisher(engine)).insert(made.session())
     finally:
         await engine.dispose()
 

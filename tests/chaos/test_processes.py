@@ -17,6 +17,7 @@ from support.queue_scenario import followups, lengthy, scenario, short, three_st
 from support.replica import Replica
 from support.story import check_ended, check_events, ledger, read_story
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.followups import ChatRepository, ScoreRepository
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.parking import CancelAnswer
@@ -35,7 +36,7 @@ JUDGE_READS = "SELECT EXISTS (SELECT FROM agent_executions WHERE session_id = $1
 async def cancel(ground: Ground, session_id: str) -> CancelAnswer:
     engine = create_engine(ground.url)
     try:
-        return await SessionRepository(engine).request_cancel(session_id, actor="somebody")
+        return await SessionRepository(Publisher(engine)).request_cancel(session_id, actor="somebody")
     finally:
         await engine.dispose()
 
@@ -224,7 +225,7 @@ async def test_an_answer_or_a_judgement_whose_worker_is_killed_is_finished_by_an
     # Free for the next question, or the next judgement.
     engine = create_engine(ground.url)
     if kind is CHAT_ANSWER:
-        await ChatRepository(engine).ask(session_id, "And then?", author="somebody")
+        await ChatRepository(Publisher(engine)).ask(session_id, "And then?", author="somebody")
     else:
         await ScoreRepository(engine).request(session_id, requested_by="somebody")
     await engine.dispose()

@@ -16,6 +16,7 @@ import yaml
 from support.tarsy_process import Tarsy, plain_environment
 from support.tarsy_process import tarsy as cold_tarsy
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.repository import SessionRepository
 
 # A database is started for each run.
@@ -156,7 +157,7 @@ def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, datab
 async def _only_session(database_url: str) -> str:
     engine = create_engine(database_url)
     try:
-        (session,) = (await SessionRepository(engine).list()).sessions
+        (session,) = (await SessionRepository(Publisher(engine)).list()).sessions
         return session.id
     finally:
         await engine.dispose()

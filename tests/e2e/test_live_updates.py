@@ -30,7 +30,7 @@ from tarsy.cli.client import connect as cli_client
 from tarsy.cli.live_view import answer_question, follow
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.server import EmbeddedServer
-from tarsy.db.outbox import Outbox, publish
+from tarsy.db.outbox import Outbox, Publisher
 from tarsy.db.rows import columns
 from tarsy.db.tables import events, timeline_events
 from tarsy.demo.samples import list_samples
@@ -135,8 +135,8 @@ async def write(database_url: str, session: str, chance: Random) -> int:
         payload = {"session_id": session, "filler": "x" * chance.choice([0, 0, 0, 9_000])}
         batch = [LiveEvent(channel, LiveEventType.SESSION_STATUS, payload)] * chance.randint(1, 4)
         try:
-            async with engine.begin() as connection:
-                await publish(connection, batch, session_id=session)
+            async with Publisher(engine).transaction() as transaction:
+                await transaction.publish(batch, session_id=session)
             last = await outbox.last_id(channel)
         except DBAPIError:
             await anyio.sleep(0.1)
@@ -255,13 +255,14 @@ async def store_entry(database_url: str, session: str, entry_id: str, *, left_ou
         completed_at=at,
     )
     engine = create_engine(database_url)
-    async with engine.begin() as connection:
+    async with Publisher(engine).transaction() as transaction:
         created = live_events.timeline_created(made)
-        (stored,) = await publish(connection, [created], session_id=session)
-        await connection.execute(sa.insert(timeline_events).values(columns(made) | {"position": stored.id}))
+        await transaction.publish([created], session_id=session)
+        (stored,) = transaction.published
+        await transaction.connection.execute(sa.insert(timeline_events).values(columns(made) | {"position": stored.id}))
         filler = LiveEvent(session_channel(session), LiveEventType.SESSION_STATUS, {"session_id": session, "status": "pending"})
         # The entry is announced once more, as if it had not been stored yet when the terminal read the timeline.
-        await publish(connection, [*[filler] * left_out, created], session_id=session)
+        await transaction.publish([*[filler] * left_out, created], session_id=session)
     await engine.dispose()
 
 

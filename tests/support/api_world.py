@@ -41,7 +41,7 @@ from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notification_repository import NotificationRepository
 from tarsy.db.notifications import ReloadNotices
-from tarsy.db.outbox import Outbox
+from tarsy.db.outbox import Outbox, Publisher
 from tarsy.db.processes import HealthReader
 from tarsy.db.repositories import SessionRepositories
 from tarsy.db.session.admission import Admission
@@ -143,8 +143,8 @@ def services_on(
     sns: SnsClient | None = None,
     metrics: DeliveryMetrics | None = None,
 ) -> Services:
-    admission = Admission(engine, max_queue_size=max_queue_size)
-    repositories = SessionRepositories.on(engine, admission)
+    admission = Admission(Publisher(engine), max_queue_size=max_queue_size)
+    repositories = SessionRepositories.on(Publisher(engine), admission)
     submissions = SubmissionService(chains=FixedChains(), store=repositories.sessions, mask=MASK, default_alert_type="kubernetes")
     sample = Sample(
         name="oom",
@@ -164,7 +164,7 @@ def services_on(
         submissions=submissions,
         samples=lambda: (sample,),
         incidents=IncidentServices(
-            service=IncidentService.build(engine, policy, submissions, admission, tool_server, sns=sns, metrics=metrics),
+            service=IncidentService.build(Publisher(engine), policy, submissions, admission, tool_server, sns=sns, metrics=metrics),
             repository=IncidentRepository(engine),
             mutes=MuteRepository(engine),
             changes=ChangeRepository(engine),
@@ -179,7 +179,7 @@ def services_on(
             installation=FixedSystem(),
             workers=tuple,
             queue=QueueConfig(max_queue_size=max_queue_size),
-            pauses=PauseRepository(engine),
+            pauses=PauseRepository(Publisher(engine)),
             tool_pins=ToolPinRepository(engine),
             audit=AuditLog(engine),
             vital_signs=HealthReader(engine),

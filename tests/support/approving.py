@@ -16,6 +16,7 @@ from support.story import ledger
 from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.connection import create_engine
 from tarsy.db.errors import ConflictError
+from tarsy.db.outbox import Publisher
 from tarsy.domain.approval import ApprovalState
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.settings import Settings
@@ -76,7 +77,7 @@ async def site(url: str, directory: Path, made: Scenario | str) -> AsyncGenerato
 async def deciding(ground: Ground) -> AsyncGenerator[ApprovalRepository]:
     """Somebody who approves and rejects what waits, as its key says (`yes`, `no`), and lets the rest (`late`) expire."""
     engine = create_engine(ground.url)
-    approvals = ApprovalRepository(engine, lambda _events: None)
+    approvals = ApprovalRepository(Publisher(engine))
 
     async def decide() -> None:
         while True:

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import retrying
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
@@ -22,8 +23,8 @@ MAX_RECOVERIES = 3
 
 async def claim_next(engine: AsyncEngine, rules: WorkRules, *, counted: Sequence[WorkKind] = (), cap: int = 100) -> Claimed[Any] | None:
     """Claim the first work by these rules, and as a worker does, again where the database ended the transaction because the machine stood still."""
-    queue = WorkQueue(engine, pod_id="test")
-    return (await retrying(lambda: queue.claim(rules, counted=counted, max_concurrent_sessions=cap)))[0]
+    queue = WorkQueue(Publisher(engine), pod_id="test")
+    return await retrying(lambda: queue.claim(rules, counted=counted, max_concurrent_sessions=cap))
 
 
 async def take(engine: AsyncEngine, kind: WorkKind = INVESTIGATION, *, cap: int = 100) -> Claimed[Any] | None:
@@ -38,9 +39,13 @@ async def claimed(engine: AsyncEngine, kind: WorkKind = INVESTIGATION, *, cap: i
 
 
 async def release_claim(engine: AsyncEngine, claim: Claim, wanted: Release) -> list[StoredLiveEvent]:
-    return await WorkQueue(engine, pod_id="test").release(claim, wanted)
+    """Release a claim; return the events that were delivered."""
+    delivered: list[StoredLiveEvent] = []
+    await WorkQueue(Publisher(engine, delivered.extend), pod_id="test").release(claim, wanted)
+    return delivered
 
 
 async def take_back(engine: AsyncEngine, *, limit: int = MAX_RECOVERIES) -> tuple[list[Recovered], list[StoredLiveEvent]]:
-    """A round of recovery."""
-    return await Recovery(engine).run(silent_seconds=60, limits=dict.fromkeys(KINDS, limit))
+    """A round of recovery; return also the events that were delivered."""
+    delivered: list[StoredLiveEvent] = []
+    return await Recovery(Publisher(engine, delivered.extend)).run(silent_seconds=60, limits=dict.fromkeys(KINDS, limit)), delivered

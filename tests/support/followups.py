@@ -4,6 +4,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.followups import ChatRepository, ScoreRepository
 from tarsy.domain.claim import CHAT_ANSWER, WorkKind
 
@@ -19,7 +20,7 @@ async def open_followup(engine: AsyncEngine, ground: Ground, made: Scenario, kin
     """Ask for something that waits to be claimed; returns its session's id."""
     session_id = await ended_session(ground, made)
     if kind is CHAT_ANSWER:
-        await ChatRepository(engine).ask(session_id, "And now?", author="somebody")
+        await ChatRepository(Publisher(engine)).ask(session_id, "And now?", author="somebody")
     else:
         await ScoreRepository(engine).request(session_id, requested_by="somebody")
     return session_id

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.api_world import MASK, FixedChains, tool_server
 from support.claims import take
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.admission import Admission
 from tarsy.db.session.repository import SessionRepository
@@ -75,27 +76,30 @@ class IntakeWorld:
 
     @property
     def investigations(self) -> Investigations:
-        sessions = SessionRepository(self.engine)
+        sessions = SessionRepository(self.publisher)
         submissions = SubmissionService(chains=self.chains, store=sessions, mask=MASK, default_alert_type="kubernetes")
         return Investigations(submissions, self.routes, tool_server)
 
     @property
+    def publisher(self) -> Publisher:
+        return Publisher(self.engine, measured_delivery(lambda _events: None, self.times))
+
+    @property
     def admission(self) -> Admission:
-        deliver = measured_delivery(lambda _events: None, self.times)
-        return Admission(self.engine, max_queue_size=self.max_queue_size, deliver=deliver, submitted=self.times.submitted)
+        return Admission(self.publisher, max_queue_size=self.max_queue_size, submitted=self.times.submitted)
 
     def policy(self) -> Policy:
         return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")
 
     def acceptance(self) -> AlertAcceptance:
         """A new one, as another replica has it."""
-        return AlertAcceptance(self.engine, self.policy(), self.investigations, self.admission, MASK, self.clock, NoMetrics())
+        return AlertAcceptance(self.publisher, self.policy(), self.investigations, self.admission, MASK, self.clock, NoMetrics())
 
     def commands(self) -> IncidentCommands:
-        return IncidentCommands(self.engine, self.policy(), self.investigations, self.admission, self.clock)
+        return IncidentCommands(self.publisher, self.policy(), self.investigations, self.admission, self.clock)
 
     def maintenance(self) -> IncidentMaintenance:
-        return IncidentMaintenance(self.engine, self.policy(), self.commands(), self.acceptance())
+        return IncidentMaintenance(self.publisher, self.policy(), self.commands(), self.acceptance())
 
     async def take(self, *alerts: Alert, **more: Any) -> Answer:
         return await self.acceptance().accept(delivery(*alerts, **more), author="monitor")

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import create_engine
 from tarsy.db.notifications import NotificationListener, NotificationSender
-from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, publish
+from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, Publisher
 from tarsy.domain.live_events import LiveEvent, LiveEventType, StoredLiveEvent, StreamDelta, session_channel
 from tarsy.events.connection import Connection
 from tarsy.events.hub import HubLimits
@@ -37,11 +37,10 @@ class LiveNode:
 
     async def write(self, events: Sequence[LiveEvent], *, announce: bool = True) -> list[StoredLiveEvent]:
         """Commit events as a writer of this process does; without `announce`, as one of another process."""
-        async with self.engine.begin() as connection:
-            stored = await publish(connection, events, session_id=None)
-        if announce:
-            self.live.announce(stored)
-        return stored
+        publisher = Publisher(self.engine, self.live.announce) if announce else Publisher(self.engine)
+        async with publisher.transaction() as transaction:
+            await transaction.publish(events, session_id=None)
+        return transaction.published
 
     async def write_status(self, session_id: str, count: int = 1, *, filler: str = "", announce: bool = True) -> list[StoredLiveEvent]:
         return await self.write([status_event(session_id, filler) for _ in range(count)], announce=announce)

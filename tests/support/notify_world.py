@@ -13,6 +13,7 @@ from support.claims import claim_next
 from support.intake_world import IntakeWorld, intake_world
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.notification_repository import NotificationRepository
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import is_transient
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
@@ -61,10 +62,10 @@ class NotifyWorld:
         return attempts
 
     def pool(self) -> WorkerPool:
-        queue = WorkQueue(self.intake.engine, pod_id="test")
-        runner = Runner(queue=queue, cancellations=Cancellations(), deliver=lambda _events: None, is_transient=is_transient)
+        queue = WorkQueue(Publisher(self.intake.engine), pod_id="test")
+        runner = Runner(queue=queue, cancellations=Cancellations(), is_transient=is_transient)
         handlers = [self.handler(target) for target in self.policy.targets]
-        return WorkerPool(QueueConfig(poll_interval=0.05), runner, Recovery(self.intake.engine), handlers, clock=SystemClock())
+        return WorkerPool(QueueConfig(poll_interval=0.05), runner, Recovery(Publisher(self.intake.engine)), handlers, clock=SystemClock())
 
     async def stored(self) -> list[Notification]:
         """All of them, the oldest first."""

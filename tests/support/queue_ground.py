@@ -12,6 +12,7 @@ import asyncpg
 from support.queue_scenario import Scenario
 from support.story import FINAL
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.repository import SessionRepository
 
 # `make test` runs a short form of everything.
@@ -28,7 +29,7 @@ class Ground:
         engine = create_engine(self.url)
         session = made.session(**changes)
         try:
-            await SessionRepository(engine).insert(session)
+            await SessionRepository(Publisher(engine)).insert(session)
         finally:
             await engine.dispose()
         return session.id

@@ -29,7 +29,7 @@ def playing(
         tools=tools,
         llm=llm,
         recorded_inputs=inputs,
-        approvals=lambda _engine, _deliver: RecordedApprovals(inputs),
+        approvals=lambda _publisher: RecordedApprovals(inputs),
         older_rules=older_rules,
     )
     return application(Settings(env={}, database_url=database_url), loaded=built_in_config(), overrides=overrides)

@@ -26,6 +26,7 @@ from tarsy.config.schema.oidc import OidcConfig
 from tarsy.db import migrate
 from tarsy.db.connection import DatabaseUnavailableError
 from tarsy.db.incident.refusals import RefusalRepository, refusal_warnings
+from tarsy.db.outbox import Publisher
 from tarsy.db.processes import HealthReader
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.diagnosis import diagnose
@@ -99,7 +100,7 @@ async def check_database(settings: Settings) -> AsyncGenerator[Finding]:
         async with opened_engine(settings) as engine:
             revision = await migrate.current(engine)
             current = revision == migrate.head()
-            paused = await PauseRepository(engine).current() if current else []
+            paused = await PauseRepository(Publisher(engine)).current() if current else []
             problems = diagnose(await HealthReader(engine).read()) if current else ()
             refused = await RefusalRepository(engine).latest() if current else []
     except DatabaseUnavailableError as error:

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.db.outbox import publish
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import retrying
 from tarsy.db.rows import read, storable
-from tarsy.db.run.journal import Deliver
 from tarsy.db.tables import approvals, sql_list, work
 from tarsy.db.work.parking import wake
 from tarsy.db.work.release import lock_work
@@ -23,7 +22,6 @@ from tarsy.domain import live_events
 from tarsy.domain.approval import Approval, ApprovalRequest, ApprovalState, CallOutcome
 from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.interaction import MCPInteractionKind
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.session_sort import SortOrder
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import WorkState
@@ -96,11 +94,10 @@ _ACTIONS = {ApprovalState.APPROVED: AuditAction.CALL_APPROVED, ApprovalState.REJ
 
 
 class ApprovalRepository:
-    """The approvals of an installation; `deliver` passes committed events to this process's own subscribers at once."""
+    """The approvals of an installation."""
 
-    def __init__(self, engine: AsyncEngine, deliver: Deliver) -> None:
-        self._engine = engine
-        self._deliver = deliver
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
 
     async def request(self, request: ApprovalRequest, claim: Claim) -> tuple[Approval, float]:
         """Store a call that needs an approval, unless it is stored; return it with the decision, and the seconds until it expires.
@@ -121,8 +118,9 @@ class ApprovalRepository:
             "expiry": request.expiry,
         }
 
-        async def attempt() -> tuple[Approval, float, Sequence[StoredLiveEvent]]:
-            async with self._engine.begin() as connection:
+        async def attempt() -> tuple[Approval, float]:
+            async with self._publisher.transaction() as transaction:
+                connection = transaction.connection
                 await _hold(connection, claim)
                 new = await connection.scalar(_REQUEST, values | call)
                 changed = new or await connection.scalar(_EXPIRE, call)
@@ -133,12 +131,11 @@ class ApprovalRepository:
                 )
                 row = (await connection.execute(found)).one()
                 approval = await _read(connection, row.id)
-                events = live_events.approval_changed(approval) if changed else ()
-                return approval, float(row.left), await publish(connection, events, session_id=approval.session_id)
+                if changed:
+                    await transaction.publish(live_events.approval_changed(approval), session_id=approval.session_id)
+                return approval, float(row.left)
 
-        approval, seconds, published = await retrying(attempt, whole=True)
-        self._deliver(published)
-        return approval, seconds
+        return await retrying(attempt, whole=True)
 
     async def start(self, approval: Approval, claim: Claim) -> bool:
         """Record that an approved call runs now. Return False if it was started before.
@@ -148,7 +145,7 @@ class ApprovalRepository:
         """
 
         async def attempt() -> bool:
-            async with self._engine.begin() as connection:
+            async with self._publisher.engine.begin() as connection:
                 await _hold(connection, claim)
                 return not (await connection.execute(_START, {"id": approval.id})).scalar_one()
 
@@ -159,7 +156,7 @@ class ApprovalRepository:
         self, *, state: ApprovalState | None = None, session_id: str | None = None, order: SortOrder = SortOrder.DESC
     ) -> Sequence[Approval]:
         """Return the newest approvals, or the oldest, in the order of their requests."""
-        async with autocommit(self._engine).connect() as connection:
+        async with autocommit(self._publisher.engine).connect() as connection:
             return await read_approvals(connection, state=state, session_id=session_id, order=order)
 
     async def decide(self, approval_id: str, state: ApprovalState, *, actor: str, reason: str) -> Approval:
@@ -169,7 +166,8 @@ class ApprovalRepository:
             NotFoundError: there is no such approval.
             ConflictError: it was decided about before, or it has expired.
         """
-        async with self._engine.begin() as connection:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             work_id = await connection.scalar(sa.select(approvals.c.work_id).where(approvals.c.id == approval_id))
             row = await lock_work(connection, work.c.id == work_id)
             before = await _read(connection, approval_id)
@@ -180,9 +178,8 @@ class ApprovalRepository:
             call = {"approval": approval_id, "call": f"{before.server}.{before.tool}", "arguments": before.arguments, "reason": reason}
             await add_audit_entry(connection, actor=actor, action=_ACTIONS[state], session_id=before.session_id, details=call)
             approval = await _read(connection, approval_id)
-            published = await wake(connection, row["kind"], row["subject_id"])
-            published += await publish(connection, live_events.approval_changed(approval), session_id=approval.session_id)
-        self._deliver(published)
+            await wake(transaction, row["kind"], row["subject_id"])
+            await transaction.publish(live_events.approval_changed(approval), session_id=approval.session_id)
         return approval
 
 

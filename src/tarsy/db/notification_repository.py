@@ -15,6 +15,7 @@ from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.outbox import Transaction
 from tarsy.db.rows import read, storable, storable_json
 from tarsy.db.tables import alert_sessions, notifications, work
 from tarsy.db.work.enqueue import NewWork, enqueue
@@ -227,7 +228,8 @@ class NotificationRepository:
         async with self._engine.begin() as connection:
             row = await lock_claimed(connection, claim)
             await connection.execute(sa.update(notifications).where(notifications.c.id == claim.subject_id).values(values))
-            await release(connection, row, RetryLater(seconds, is_failure=counts))
+            # Its release publishes no event: people see no status of it.
+            await release(Transaction(connection), row, RetryLater(seconds, is_failure=counts))
 
     async def send_again(self, notification_id: str, *, actor: str, expires_at: datetime, targets: Collection[str]) -> Notification:
         """Make a notification that was given up, or has expired, ready for delivery under the same idempotency key.

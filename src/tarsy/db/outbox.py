@@ -1,7 +1,8 @@
 """The outbox of live events: written in the transaction of the change that they announce, read by clients that must catch up."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.connection import autocommit
 from tarsy.db.rows import as_stored
 from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
+
+# Takes committed events to the subscribers of this process; never waits.
+Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
 # PostgreSQL's channel for persistent events; subscribers' channels are inside the payload.
 EVENTS_NOTIFICATION = "tarsy_events"
@@ -85,22 +89,46 @@ def stored_event(draft: Draft, number: int) -> StoredLiveEvent:
     return StoredLiveEvent(draft.channel, number, {**draft.payload, "id": number})
 
 
-async def publish(connection: AsyncConnection, events: Sequence[LiveEvent], *, session_id: str | None) -> list[StoredLiveEvent]:
-    """Store events about one session and announce them when the transaction commits; see `publish_for`."""
-    return await publish_for(connection, [(session_id, event) for event in events])
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """An open transaction, and the events that it has published."""
+
+    connection: AsyncConnection
+    published: list[StoredLiveEvent] = field(default_factory=list[StoredLiveEvent])
+
+    async def publish(self, events: Sequence[LiveEvent], *, session_id: str | None) -> None:
+        """Store events about one session and announce them when the transaction commits; see `publish_for`."""
+        await self.publish_for([(session_id, event) for event in events])
+
+    async def publish_for(self, events: Sequence[tuple[str | None, LiveEvent]]) -> None:
+        """Store events, each about its session, and announce them when the transaction commits.
+
+        Channels are locked in the order of first use until the commit: callers publish last, and to a session's own channel before the
+        shared one, so that no two writers wait for each other.
+        """
+        if not events:
+            return
+        drafts = [draft_of(session_id, event) for session_id, event in events]
+        stored = await self.connection.execute(_PUBLISH, draft_parameters(drafts))
+        self.published.extend(stored_event(draft, row.id) for draft, row in zip(drafts, stored, strict=True))
 
 
-async def publish_for(connection: AsyncConnection, events: Sequence[tuple[str | None, LiveEvent]]) -> list[StoredLiveEvent]:
-    """Store events, each about its session, and announce them when the transaction commits.
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """Begins transactions that publish events. Once one is committed, its events are delivered to the subscribers of this process.
 
-    Channels are locked in the order of first use until the commit: callers publish last, and to a session's own channel before the
-    shared one, so that no two writers wait for each other.
+    Other processes get them by PostgreSQL's notification, as this one does too: delivering them only makes them arrive sooner here.
     """
-    if not events:
-        return []
-    drafts = [draft_of(session_id, event) for session_id, event in events]
-    stored = await connection.execute(_PUBLISH, draft_parameters(drafts))
-    return [stored_event(draft, row.id) for draft, row in zip(drafts, stored, strict=True)]
+
+    engine: AsyncEngine
+    deliver: Deliver = lambda _events: None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Transaction]:
+        async with self.engine.begin() as connection:
+            transaction = Transaction(connection)
+            yield transaction
+        self.deliver(transaction.published)
 
 
 class Outbox:

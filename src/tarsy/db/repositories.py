@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from tarsy.db.approvals import ApprovalRepository
+from tarsy.db.outbox import Publisher
 from tarsy.db.review import ReviewRepository
 from tarsy.db.run.evidence import CitationRepository, EvidenceRepository
 from tarsy.db.run.timeline import TimelineRepository
@@ -34,19 +33,20 @@ class SessionRepositories:
     recordings: RecordingSource
 
     @classmethod
-    def on(cls, engine: AsyncEngine, admission: Admission) -> Self:
-        """Return the repositories on one database; `admission` receives the sessions and events that they commit."""
+    def on(cls, publisher: Publisher, admission: Admission) -> Self:
+        """Return the repositories on one database; `admission` receives the sessions that they commit."""
+        engine = publisher.engine
         return cls(
-            sessions=SessionRepository(engine, admission),
+            sessions=SessionRepository(publisher, admission),
             timeline=TimelineRepository(engine),
             interactions=InteractionRepository(engine),
             evidence=EvidenceRepository(engine),
             citations=CitationRepository(engine),
-            chats=ChatRepository(engine),
+            chats=ChatRepository(publisher),
             scores=ScoreRepository(engine),
-            notes=NoteRepository(engine),
+            notes=NoteRepository(publisher),
             reviews=ReviewRepository(engine),
-            approvals=ApprovalRepository(engine, admission.deliver),
-            forks=ForkRepository(engine, admission),
+            approvals=ApprovalRepository(publisher),
+            forks=ForkRepository(publisher, admission),
             recordings=RecordingSource(engine),
         )

@@ -8,7 +8,6 @@ import anyio.lowlevel
 import sqlalchemy as sa
 import structlog
 from anyio import to_thread
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.db.batcher import Batcher
@@ -25,12 +24,11 @@ from tarsy.db.incident.state import (
     write_incidents,
     write_members,
 )
-from tarsy.db.outbox import publish_for
+from tarsy.db.outbox import Publisher, Transaction
 from tarsy.db.session.admission import Admission, NewInvestigation, store_investigations
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus, Change
 from tarsy.domain.incident import InvestigationState, identity_of
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.route import RouteAction
 from tarsy.intake.answer import Answer, Result, answer_from, summarise
 from tarsy.intake.delivery import Delivery
@@ -92,7 +90,7 @@ class PreparedDelivery:
 
 @dataclass(slots=True)
 class AlertAcceptance:
-    engine: AsyncEngine
+    publisher: Publisher
     policy: Policy
     investigations: Investigations
     admission: Admission
@@ -149,7 +147,8 @@ class AlertAcceptance:
         identified = [*alerts, *(alert.earlier for alert in alerts if alert.sent.instance)]
         incident_keys, alert_keys = {alert.incident_key for alert in identified}, {alert.key for alert in identified}
         delivery_keys = [prepared.key for prepared in batch if prepared.key]
-        async with self.engine.begin() as connection:
+        async with self.publisher.transaction() as transaction:
+            connection = transaction.connection
             await connection.execute(_TIME_LIMIT)
             await lock_keys(connection, [*incident_keys, *alert_keys, *delivery_keys])
             known = await lock_known_incidents(connection, incident_keys, alert_keys)
@@ -177,7 +176,7 @@ class AlertAcceptance:
                         await anyio.lowlevel.checkpoint()
             await store_changes(connection, [change for prepared in new.values() for change in prepared.changes], now)
             chains = {alert_type: chain for prepared in new.values() for alert_type, chain in prepared.chains.items()}
-            started, published = await self._write_changes(connection, unit, chains)
+            started = await self._write_changes(transaction, unit, chains)
             written = {
                 prepared: Answer(
                     source=prepared.delivery.source,
@@ -190,7 +189,7 @@ class AlertAcceptance:
                 for prepared in new.values()
             }
             await store_answers(connection, {one.key: answer.as_json() for one, answer in written.items() if one.key}, now)
-        self.admission.committed(started, published)
+        self.admission.committed(started)
         for answer in written.values():
             for result in answer.results:
                 self.metrics.accepted(answer.source, result.action, result.alerts)
@@ -200,12 +199,13 @@ class AlertAcceptance:
         return [written[prepared] if prepared in written else answers[prepared.key or ""] for prepared in batch]
 
     async def _write_changes(
-        self, connection: AsyncConnection, unit: UnitOfWork, chains: Mapping[str, ResolvedChain]
-    ) -> tuple[list[NewInvestigation], list[StoredLiveEvent]]:
-        """Write everything that has changed. Return the new sessions and the events that were published.
+        self, transaction: Transaction, unit: UnitOfWork, chains: Mapping[str, ResolvedChain]
+    ) -> list[NewInvestigation]:
+        """Write and publish everything that has changed. Return the new sessions.
 
         Every writer locks work before it publishes, so that no two wait for each other.
         """
+        connection = transaction.connection
         pending = [
             incident.session_id
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
@@ -252,11 +252,11 @@ class AlertAcceptance:
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
             if incident.session_id and incident.session_id not in waiting
         ]
-        published = await publish_for(connection, await store_updates(connection, updates, unit.now))
+        await transaction.publish_for(await store_updates(connection, updates, unit.now))
         # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
         cancelled = [session_id for session_id in unit.cancelled.values() if session_id in waiting]
-        published += await cancel_investigations(connection, cancelled)
-        published += await publish_for(connection, announced)
+        await cancel_investigations(transaction, cancelled)
+        await transaction.publish_for(announced)
         for some in batches(incidents):
-            published += await publish_for(connection, [(None, live_events.incident_changed(incident, unit.now)) for incident in some])
-        return sessions, published
+            await transaction.publish_for([(None, live_events.incident_changed(incident, unit.now)) for incident in some])
+        return sessions

@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.audit import AuditAction, add_audit_entry, request_origin
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.rows import member_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents
-from tarsy.db.outbox import publish_for
+from tarsy.db.outbox import Publisher, Transaction
 from tarsy.db.session.admission import Admission, NewInvestigation, store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Incident, InvestigationState, Member
-from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.decision import Schedule
 from tarsy.intake.investigations import Investigations
@@ -40,7 +40,7 @@ _MOVE_ACTIVITY = sa.text(
 
 @dataclass(slots=True)
 class IncidentCommands:
-    engine: AsyncEngine
+    publisher: Publisher
     policy: Policy
     investigations: Investigations
     admission: Admission
@@ -54,7 +54,8 @@ class IncidentCommands:
             ConflictError: an investigation waits or runs already.
             QueueFullError: too many sessions wait.
         """
-        async with self.engine.begin() as connection:
+        async with self.publisher.transaction() as transaction:
+            connection = transaction.connection
             incident = await self._locked(connection, incident_id)
             if incident.investigation in {InvestigationState.PENDING, InvestigationState.RUNNING}:
                 raise ConflictError(
@@ -67,10 +68,10 @@ class IncidentCommands:
             schedule = Schedule(route_for(members[0].alert, self.policy.routes).priority_of(incident.severity))
             changed, new = self.with_investigation(incident, members[0], schedule, actor, by_person=True)
             events = await store_investigations(connection, [new])
-            published = await self._write_and_publish(
-                connection, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": new.session.id}
+            await self._write_and_publish(
+                transaction, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": new.session.id}
             )
-        self.admission.committed([new], published)
+        self.admission.committed([new])
         return new.session.id
 
     def with_investigation(
@@ -97,7 +98,8 @@ class IncidentCommands:
             NotFoundError: there is no such incident.
             ConflictError: it is over already.
         """
-        async with self.engine.begin() as connection:
+        async with self.publisher.transaction() as transaction:
+            connection = transaction.connection
             incident = await self._locked(connection, incident_id)
             if incident.resolved_at is not None:
                 raise ConflictError("This incident is already resolved.")
@@ -106,10 +108,7 @@ class IncidentCommands:
             await connection.execute(sa.update(alerts).where(firing).values(resolved))
             changed, waiting = await self._without_pending(connection, replace(incident, resolved_at=self.clock.now(), firing=0))
             events = await self._inform_running(connection, changed, f"{actor} has declared the incident over.")
-            published = await self._write_and_publish(
-                connection, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {}, cancelled=waiting
-            )
-        self.admission.deliver(published)
+            await self._write_and_publish(transaction, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {}, cancelled=waiting)
 
     async def merge(self, incident_id: str, other_id: str, *, actor: str) -> None:
         """Make the incident `other_id` part of `incident_id`: its alerts, its sessions, and later events of its alerts.
@@ -120,7 +119,8 @@ class IncidentCommands:
         """
         if incident_id == other_id:
             raise ConflictError("An incident cannot be merged with itself.")
-        async with self.engine.begin() as connection:
+        async with self.publisher.transaction() as transaction:
+            connection = transaction.connection
             target, other = await self._locked(connection, incident_id), await self._locked(connection, other_id)
             await connection.execute(sa.update(alerts).where(alerts.c.incident_id == other_id).values(incident_id=incident_id))
             await connection.execute(_MOVE_ACTIVITY, {"source": other_id, "target": incident_id})
@@ -136,10 +136,9 @@ class IncidentCommands:
                 merged,
                 f"{actor} has found another incident to be part of this one, with {other.firing} of its alerts firing: {other.title}",
             )
-            published = await self._write_and_publish(
-                connection, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id}, cancelled=waiting
+            await self._write_and_publish(
+                transaction, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id}, cancelled=waiting
             )
-        self.admission.deliver(published)
 
     async def split(self, incident_id: str, alert_ids: Sequence[str], *, actor: str) -> str:
         """Move some alerts to a new incident, and return its id.
@@ -149,7 +148,8 @@ class IncidentCommands:
             ConflictError: no alert would be left.
         """
         wanted, now = set(alert_ids), self.clock.now()
-        async with self.engine.begin() as connection:
+        async with self.publisher.transaction() as transaction:
+            connection = transaction.connection
             incident = await self._locked(connection, incident_id)
             members = [member for member in await _members_of(connection, incident_id) if member.id in wanted]
             for missing in sorted(wanted - {member.id for member in members}):
@@ -186,10 +186,9 @@ class IncidentCommands:
             waiting = set[str]()
             if rest.resolved_at is not None and incident.resolved_at is None:
                 rest, waiting = await self._without_pending(connection, rest)
-            published = await self._write_and_publish(
-                connection, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id}, cancelled=waiting
+            await self._write_and_publish(
+                transaction, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id}, cancelled=waiting
             )
-        self.admission.deliver(published)
         return new.id
 
     async def _locked(self, connection: AsyncConnection, incident_id: str) -> Incident:
@@ -216,7 +215,7 @@ class IncidentCommands:
 
     async def _write_and_publish(
         self,
-        connection: AsyncConnection,
+        transaction: Transaction,
         changed: Sequence[Incident],
         events: Events,
         actor: str,
@@ -224,14 +223,13 @@ class IncidentCommands:
         details: dict[str, object],
         *,
         cancelled: Collection[str] = (),
-    ) -> list[StoredLiveEvent]:
-        await write_incidents(connection, changed)
-        await add_audit_entry(connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
-        published = await publish_for(connection, events)
+    ) -> None:
+        await write_incidents(transaction.connection, changed)
+        await add_audit_entry(transaction.connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
+        await transaction.publish_for(events)
         # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
-        published += await cancel_investigations(connection, sorted(cancelled), reason=f"Cancelled with its incident by {actor}.")
-        changes = [(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed]
-        return [*published, *await publish_for(connection, changes)]
+        await cancel_investigations(transaction, sorted(cancelled), reason=f"Cancelled with its incident by {actor}.")
+        await transaction.publish_for([(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed])
 
 
 async def _members_of(connection: AsyncConnection, incident_id: str, *, limit: int | None = None) -> list[Member]:

@@ -13,20 +13,19 @@ from typing import Any
 import anyio
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.config.schema.configuration import NoProviderError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.mutes import mutes_at
 from tarsy.db.incident.rows import member_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
-from tarsy.db.outbox import publish_for
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.admission import store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Member, muted_by
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, REPEAT_INTERVAL, OnResolved
 from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.adapters.registry import sends_resolved
@@ -67,7 +66,7 @@ async def maintain_incidents(current: Callable[[], "IncidentMaintenance"]) -> No
 
 @dataclass(slots=True)
 class IncidentMaintenance:
-    engine: AsyncEngine
+    publisher: Publisher
     policy: Policy
     commands: IncidentCommands
     acceptance: AlertAcceptance
@@ -78,7 +77,7 @@ class IncidentMaintenance:
 
     async def round(self) -> None:
         """Resolve silent alerts, accept those whose mute has ended, then start the investigations that are due."""
-        async with self.engine.connect() as connection:
+        async with self.publisher.engine.connect() as connection:
             silent = [member for member in await self._silent(connection) if self._resolved(member)]
         for member in silent:
             await self._resolve(member.id)
@@ -112,7 +111,7 @@ class IncidentMaintenance:
         """Return firing alerts that were only recorded because of a mute, and that are muted no longer, some of them in each round."""
         now = self.commands.clock.now()
         muted = (alerts.c.incident_id.is_(None), alerts.c.reason.startswith(MUTED, autoescape=True))
-        async with self.engine.connect() as connection:
+        async with self.publisher.engine.connect() as connection:
             members, self._muted_seen = await _firing_after(connection, self._muted_seen, *muted)
             mutes = [*self.policy.mutes, *await mutes_at(connection, now)] if members else []
         routed = ((member, route_for(member.alert, self.policy.routes)) for member in members)
@@ -131,7 +130,8 @@ class IncidentMaintenance:
 
     async def _resolve(self, alert_id: str) -> None:
         """Resolve one alert, and its incident if no other alert of it fires."""
-        async with self.engine.begin() as connection:
+        async with self.publisher.transaction() as transaction:
+            connection = transaction.connection
             await lock_all(connection)
             row = (await connection.execute(sa.select(alerts).where(alerts.c.id == alert_id, alerts.c.is_current))).mappings().one_or_none()
             # The sender may have sent it again meanwhile.
@@ -148,17 +148,15 @@ class IncidentMaintenance:
             changed = replace(incident, firing=max(0, incident.firing - 1), resolved_at=now if decided.last else None)
             may_begin = incident.may_be_cancelled and route.on_resolved is not OnResolved.IGNORE
             waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id and may_begin else [])
-            published: list[StoredLiveEvent] = []
             if decided.cancel_pending and waiting:
-                published += await cancel_investigations(connection, sorted(waiting))
+                await cancel_investigations(transaction, sorted(waiting))
                 changed = replace(changed, session_id=None)
             await write_incidents(connection, [changed])
             # Also an investigation that a worker has claimed since the incident was read.
             informed = decided.note or (may_begin and not waiting)
             text = update_text([AlertUpdate(UpdateKind.SILENT, member.alert, member.known.severity)], changed)
             notes = await store_updates(connection, [(changed, text)] if informed else [], now)
-            published += await publish_for(connection, [*notes, (None, live_events.incident_changed(changed, now))])
-        self.commands.admission.deliver(published)
+            await transaction.publish_for([*notes, (None, live_events.incident_changed(changed, now))])
 
     async def _due(self) -> Sequence[str]:
         """Return open incidents that may be due for an investigation, some of them in each round. The decision itself is made under the lock."""
@@ -174,14 +172,15 @@ class IncidentMaintenance:
             .order_by(incidents.c.opened_at, incidents.c.id)
             .limit(AT_ONCE)
         )
-        async with self.engine.connect() as connection:
+        async with self.publisher.engine.connect() as connection:
             found = [(row.opened_at, row.id) for row in await connection.execute(query)]
         # Those that are not due, or cannot be investigated, must not keep the others waiting.
         self._due_seen = found[-1] if len(found) == AT_ONCE else None
         return [incident_id for _, incident_id in found]
 
     async def _investigate_if_due(self, incident_id: str) -> None:
-        async with self.engine.begin() as connection:
+        async with self.publisher.transaction() as transaction:
+            connection = transaction.connection
             await lock_all(connection)
             incident = (await lock_incidents(connection, [incident_id])).get(incident_id)
             if incident is None or incident.resolved_at is not None:
@@ -199,8 +198,8 @@ class IncidentMaintenance:
             changed, new = self.commands.with_investigation(incident, cause, due, AUTHOR)
             events = await store_investigations(connection, [new])
             await write_incidents(connection, [changed])
-            published = await publish_for(connection, [*events, (None, live_events.incident_changed(changed, now))])
-        self.commands.admission.committed([new], published)
+            await transaction.publish_for([*events, (None, live_events.incident_changed(changed, now))])
+        self.commands.admission.committed([new])
 
 
 async def _firing_after(

@@ -7,11 +7,11 @@ from typing import Self
 
 import structlog
 from anyio import to_thread
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.config.problems import nearest
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.db.incident.refusals import RefusalRepository
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.admission import Admission
 from tarsy.domain.session import MAX_ALERT_BYTES
 from tarsy.intake.acceptance import AlertAcceptance, DeliveryMetrics, NoMetrics
@@ -65,7 +65,7 @@ class IncidentService:
     @classmethod
     def build(
         cls,
-        engine: AsyncEngine,
+        publisher: Publisher,
         policy: Policy,
         submissions: SubmissionService,
         admission: Admission,
@@ -77,16 +77,16 @@ class IncidentService:
         """Build the service and its parts; `server` returns the tool server of a name."""
         clock, metrics = SystemClock(), metrics or NoMetrics()
         investigations = Investigations(submissions, policy.routes, server)
-        commands = IncidentCommands(engine, policy, investigations, admission, clock)
-        acceptance = AlertAcceptance(engine, policy, investigations, admission, submissions.mask, clock, metrics)
+        commands = IncidentCommands(publisher, policy, investigations, admission, clock)
+        acceptance = AlertAcceptance(publisher, policy, investigations, admission, submissions.mask, clock, metrics)
         return cls(
             policy=policy,
             acceptance=acceptance,
             commands=commands,
-            maintenance=IncidentMaintenance(engine, policy, commands, acceptance),
+            maintenance=IncidentMaintenance(publisher, policy, commands, acceptance),
             sns=sns or SnsClient(),
             clock=clock,
-            refusals=Refusals(RefusalRepository(engine), metrics),
+            refusals=Refusals(RefusalRepository(publisher.engine), metrics),
         )
 
     def body_limit(self, head: RequestHead) -> int:

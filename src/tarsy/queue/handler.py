@@ -8,7 +8,6 @@ import structlog
 
 from tarsy.agent.execution import StopReason
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, RunEnd, WorkRules
 from tarsy.session.run_scope import Cancellations, RunScope
@@ -39,15 +38,13 @@ Handlers = Mapping[WorkKind, Handler[Any]]
 class Queue(Protocol):
     """The table of work."""
 
-    async def claim(
-        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any] | None, list[StoredLiveEvent]]: ...
+    async def claim(self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int) -> Claimed[Any] | None: ...
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]: ...
 
     async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]: ...
 
-    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]: ...
+    async def release(self, claim: Claim, how: Release) -> None: ...
 
     async def finish(self, claim: Claim) -> None: ...
 
@@ -55,7 +52,7 @@ class Queue(Protocol):
 class OrphanRecovery(Protocol):
     """Takes back the work of processes that send no heartbeats."""
 
-    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]: ...
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> list[Recovered]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +61,6 @@ class Runner:
 
     queue: Queue
     cancellations: Cancellations
-    deliver: Callable[[Sequence[StoredLiveEvent]], None]
     # Whether an error means that the database is temporarily unavailable.
     is_transient: Callable[[BaseException], bool]
     mask: Callable[[str], str] = str
@@ -88,7 +84,7 @@ class Runner:
                     case RunEnd.FINISHED:
                         await self.queue.finish(claim)
                     case Park() | Requeue():
-                        self.deliver(await self.queue.release(claim, ended))
+                        await self.queue.release(claim, ended)
                     case _:
                         assert_never(ended)
             except ClaimLostError:
@@ -128,6 +124,6 @@ class Runner:
         reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
         how = End(RunStatus.FAILED, self.mask(reason)) if delay is None else RetryLater(delay)
         try:
-            self.deliver(await self.queue.release(claimed.claim, how))
+            await self.queue.release(claimed.claim, how)
         except Exception as again:  # noqa: BLE001 - orphan recovery finds it by its missing heartbeats
             log.warning("work.not_ended", kind=claimed.claim.kind, subject_id=claimed.claim.subject_id, error=str(again))

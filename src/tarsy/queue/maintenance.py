@@ -9,7 +9,6 @@ import structlog
 
 from tarsy.config.schema.system import RetentionConfig
 from tarsy.domain.diagnosis import LiveProcess, Overview
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.kit.auto_reset_event import AutoResetEvent
 
@@ -86,9 +85,7 @@ BUDGET_CHECK_SECONDS = 30.0
 class BudgetWatch:
     """Wakes sessions that a budget keeps waiting as soon as there is room: it was raised, or not all that was reserved was spent."""
 
-    def __init__(
-        self, budgets: Sequence[PeriodBudget], wake: Callable[[Sequence[PeriodBudget]], Awaitable[Sequence[StoredLiveEvent]]]
-    ) -> None:
+    def __init__(self, budgets: Sequence[PeriodBudget], wake: Callable[[Sequence[PeriodBudget]], Awaitable[None]]) -> None:
         # Those in force.
         self.budgets = budgets
         self._wake = wake
@@ -99,13 +96,13 @@ class BudgetWatch:
         self.budgets = budgets
         self._changed.set()
 
-    async def run(self, deliver: Callable[[Sequence[StoredLiveEvent]], None]) -> None:
+    async def run(self) -> None:
         """Check at once, because the configuration may have changed while no process ran, and then now and then, until cancelled."""
         while True:
             # Without budgets, once is enough.
             pause = BUDGET_CHECK_SECONDS if self.budgets else None
             try:
-                deliver(await self._wake(self.budgets))
+                await self._wake(self.budgets)
             except Exception as error:  # noqa: BLE001 - another process, or the next check, does it
                 log.warning("budgets.not_looked_at", error=str(error) or type(error).__name__)
                 pause = BUDGET_CHECK_SECONDS

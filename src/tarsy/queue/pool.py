@@ -231,11 +231,9 @@ class WorkerPool:
 
     async def _claim(self, handler: Handler[Any]) -> Claimed[Any] | None:
         with anyio.fail_after(ANSWER_SECONDS):
-            claimed, events = await self._runner.queue.claim(
+            return await self._runner.queue.claim(
                 handler.rules, counted=self._counted, max_concurrent_sessions=self._config.max_concurrent_sessions
             )
-        self._runner.deliver(events)
-        return claimed
 
     async def _run_claimed(self, slot: Slot, handler: Handler[Any], claimed: Claimed[Any]) -> None:
         slot.claim, slot.scope, slot.busy_since = claimed.claim, RunScope(), self._clock.now()
@@ -300,8 +298,7 @@ class WorkerPool:
                         for kind, handler in self._handlers.items()
                     }
                     with anyio.fail_after(ROUND_SECONDS):
-                        recovered, events = await recovery.run(silent_seconds=self._config.orphan_threshold, limits=limits)
-                    self._runner.deliver(events)
+                        recovered = await recovery.run(silent_seconds=self._config.orphan_threshold, limits=limits)
                     for one in recovered:
                         log.warning("work.recovered", kind=one.claim.kind, session_id=one.claim.session, given_up=one.given_up)
                 except Exception as error:  # noqa: BLE001 - another process, or the next round, recovers them

@@ -158,16 +158,14 @@ class MeasuredQueue:
         self._telemetry = telemetry
         self._metrics = telemetry.metrics.work
 
-    async def claim(
-        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any] | None, list[StoredLiveEvent]]:
-        claimed, events = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
+    async def claim(self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int) -> Claimed[Any] | None:
+        claimed = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
         if claimed:
             self._metrics.claimed.labels(rules.kind).inc()
             self._telemetry.times.claimed(claimed.claim, claimed.subject)
             if self._telemetry.spans:
                 self._telemetry.spans.claimed(claimed.claim, claimed.subject)
-        return claimed, events
+        return claimed
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         return await self._inner.heartbeat(claims)
@@ -175,11 +173,10 @@ class MeasuredQueue:
     async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]:
         return await self._inner.cancelled_executions(claims)
 
-    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]:
-        events = await self._inner.release(claim, how)
+    async def release(self, claim: Claim, how: Release) -> None:
+        await self._inner.release(claim, how)
         self._telemetry.forget(claim)
         self._metrics.released.labels(claim.kind, _RELEASED[type(how)]).inc()
-        return events
 
     async def finish(self, claim: Claim) -> None:
         await self._inner.finish(claim)
@@ -193,11 +190,11 @@ class MeasuredRecovery:
         self._inner = inner
         self._recovered = metrics.work.recovered
 
-    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]:
-        recovered, events = await self._inner.run(silent_seconds=silent_seconds, limits=limits)
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> list[Recovered]:
+        recovered = await self._inner.run(silent_seconds=silent_seconds, limits=limits)
         for one in recovered:
             self._recovered.labels(one.claim.kind, "given_up" if one.given_up else "continued").inc()
-        return recovered, events
+        return recovered
 
 
 def measured_delivery(

@@ -88,7 +88,7 @@ async def application(
         reload = Reload(settings, loaded, clock=clock)
         pool = None
         if settings.role is not ProcessRole.API:
-            recovery = MeasuredRecovery(Recovery(engine), metrics) if configured.overrides.own_sessions is None else None
+            recovery = MeasuredRecovery(Recovery(infrastructure.publisher), metrics) if configured.overrides.own_sessions is None else None
             runner, handlers = build_runner(infrastructure, configured), build_handlers(infrastructure, configured)
             pool = WorkerPool(configured.queue, runner, recovery, handlers, clock=clock)
             listener.subscribe(WORK, pool.on_work)
@@ -152,7 +152,7 @@ async def _maintain(
     """Run the connections and periodic tasks of the process, and apply reloads of the configuration, until cancelled."""
     database, engine, pool, clock = infrastructure.database, running.engine, running.pool, SystemClock()
     retention = Retention(configured.config.system.retention, PostgresRetentionStore(engine))
-    budgets = BudgetWatch(configured.period_budgets, lambda budgets: wake_within(engine, budgets, clock.now()))
+    budgets = BudgetWatch(configured.period_budgets, lambda budgets: wake_within(infrastructure.publisher, budgets, clock.now()))
     started = clock.now()
 
     def process() -> LiveProcess:
@@ -196,7 +196,7 @@ async def _maintain(
         tasks.start_soon(running.reload.run, name="reload")
         if configured.overrides.own_sessions is None:
             tasks.start_soon(retention.run, name="retention")
-            tasks.start_soon(budgets.run, infrastructure.deliver, name="budgets")
+            tasks.start_soon(budgets.run, name="budgets")
             tasks.start_soon(maintain_incidents, lambda: running.api.state.services.incidents.service.maintenance, name="incidents")
             tasks.start_soon(presence.run, name="presence")
         task_status.started()

@@ -142,11 +142,10 @@ class Configured:
 
 
 def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runner:
-    queue = WorkQueue(infrastructure.database.engine, pod_id=infrastructure.pod_id, sessions=configured.overrides.own_sessions)
+    queue = WorkQueue(infrastructure.publisher, pod_id=infrastructure.pod_id, sessions=configured.overrides.own_sessions)
     return Runner(
         queue=MeasuredQueue(queue, infrastructure.telemetry),
         cancellations=infrastructure.cancellations,
-        deliver=infrastructure.deliver,
         is_transient=is_transient,
         mask=configured.mask,
         forget=infrastructure.telemetry.forget,
@@ -155,18 +154,19 @@ def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runn
 
 def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Sequence[Handler[Any]]:
     """Return a handler for each kind of work. A new kind is added here."""
-    engine, spans, clock = infrastructure.database.engine, infrastructure.telemetry.spans, SystemClock()
+    engine, publisher = infrastructure.database.engine, infrastructure.publisher
+    spans, clock = infrastructure.telemetry.spans, SystemClock()
     tools, history, overrides = infrastructure.tools.servers, SessionHistory(engine), configured.overrides
     services = AgentServices(
         llm=TracedModel(infrastructure.llm, spans.tracing) if spans else infrastructure.llm,
         prices=PriceList(configured.config.system.cost_estimation, configured.loaded.env),
         tools=TracedToolServers(tools, spans.tracing, spans.session_of) if spans else tools,
-        journal=MeasuredJournal(PostgresJournal(engine, infrastructure.deliver), infrastructure.telemetry),
+        journal=MeasuredJournal(PostgresJournal(engine, publisher.deliver), infrastructure.telemetry),
         results=StoredResults(engine),
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=infrastructure.live,
-        approvals=overrides.approvals(engine, infrastructure.deliver),
+        approvals=overrides.approvals(publisher),
         mask=configured.mask,
         tags=partial(session_tag, infrastructure.database.masking_key),
         clock=clock,
@@ -198,11 +198,10 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
 
 def build_services(infrastructure: Infrastructure, configured: Configured, pool: WorkerPool | None, reload: Reload) -> Services:
     config, settings, loaded = configured.config, configured.settings, configured.loaded
-    engine, pod_id, telemetry = infrastructure.database.engine, infrastructure.pod_id, infrastructure.telemetry
-    admission = Admission(
-        engine, max_queue_size=config.queue.max_queue_size, deliver=infrastructure.deliver, submitted=telemetry.times.submitted
-    )
-    repositories = SessionRepositories.on(engine, admission)
+    engine, publisher = infrastructure.database.engine, infrastructure.publisher
+    pod_id, telemetry = infrastructure.pod_id, infrastructure.telemetry
+    admission = Admission(publisher, max_queue_size=config.queue.max_queue_size, submitted=telemetry.times.submitted)
+    repositories = SessionRepositories.on(publisher, admission)
     reloads = ReloadNotices(engine, pod_id=pod_id)
     submissions = SubmissionService(
         chains=CombinedChains(
@@ -236,7 +235,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         samples=partial(sample_incidents, config),
         incidents=IncidentServices(
             service=IncidentService.build(
-                engine,
+                publisher,
                 policy_of(config, loaded.env),
                 submissions,
                 admission,
@@ -257,7 +256,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
             installation=Installation(loaded, infrastructure.tools.monitor, reload, infrastructure.database.restarts),
             workers=partial(worker_items, pool),
             queue=config.queue,
-            pauses=PauseRepository(engine),
+            pauses=PauseRepository(publisher),
             tool_pins=ToolPinRepository(engine),
             audit=AuditLog(engine),
             vital_signs=HealthReader(engine),

@@ -24,13 +24,11 @@ from tarsy.db.errors import DatabaseUnavailableError
 from tarsy.db.masking_key import masking_key
 from tarsy.db.migrate import upgrade
 from tarsy.db.notifications import NotificationListener, NotificationSender
-from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox
-from tarsy.db.run.journal import Deliver
+from tarsy.db.outbox import EVENTS_NOTIFICATION, Outbox, Publisher
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.tool_pins import ToolPinRepository
 from tarsy.demo.samples import recording_loader
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.run_input import AnyInput
 from tarsy.domain.tool_pin import ToolPin
 from tarsy.events.live_updates import LiveUpdates
@@ -66,7 +64,7 @@ class Overrides:
     # Whether the recording was made by older rules of evidence: then it decides which answers are corrected.
     older_rules: bool = False
     # Returns what agents ask for approvals with; None: no person can be asked.
-    approvals: Callable[[AsyncEngine, Deliver], ApprovalStore | None] = ApprovalRepository
+    approvals: Callable[[Publisher], ApprovalStore | None] = ApprovalRepository
     # By session id.
     sessions: Mapping[str, SessionOverrides] | None = None
 
@@ -100,8 +98,7 @@ class Infrastructure:
     tools: Tools
     telemetry: Telemetry
     live: LiveUpdates
-    # Publishes events that were committed.
-    deliver: Callable[[Sequence[StoredLiveEvent]], None]
+    publisher: Publisher
     cancellations: Cancellations
     setup_access: SetupAccess
 
@@ -134,7 +131,7 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
             store=Outbox(database.engine),
             source=database.listener,
             broadcast=database.sender,
-            session_exists=SessionRepository(database.engine).exists,
+            session_exists=SessionRepository(Publisher(database.engine)).exists,
             events_notification=EVENTS_NOTIFICATION,
         )
         yield Infrastructure(
@@ -145,7 +142,7 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
             tools=Tools(servers, connections, HealthMonitor(watched_servers(loaded), env=env, read_pin=pin_if_known)),
             telemetry=telemetry,
             live=live,
-            deliver=measured_delivery(live.announce, telemetry.times),
+            publisher=Publisher(database.engine, measured_delivery(live.announce, telemetry.times)),
             cancellations=Cancellations(),
             setup_access=SetupAccess(SystemClock()),
         )

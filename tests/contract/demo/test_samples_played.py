@@ -24,6 +24,7 @@ from tarsy.agent.execution import AgentServices
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db.connection import create_engine
 from tarsy.db.incident.changes import StoredChanges
+from tarsy.db.outbox import Publisher
 from tarsy.db.run.evidence import StoredResults
 from tarsy.db.run.history import SessionHistory
 from tarsy.db.run.journal import PostgresJournal
@@ -123,13 +124,13 @@ async def play(engine: AsyncEngine, sample: Sample) -> tuple[str, Recording]:
         created_at=datetime.now(UTC),
     )
     await SkillTextRepository(engine).store(sample.skill_texts)
-    await SessionRepository(engine).insert(session)
+    await SessionRepository(Publisher(engine)).insert(session)
     async with pipeline_on(engine) as pipeline:
         await do(engine, pipeline, INVESTIGATION)
         check_estimates(pipeline.weighed)
         recording = await RecordingSource(engine).read(session_id)
         for question in (*reversed(sample.questions), NOT_RECORDED):
-            await ChatRepository(engine).ask(session_id, question, author="test")
+            await ChatRepository(Publisher(engine)).ask(session_id, question, author="test")
             await do(engine, pipeline, CHAT_ANSWER)
     assert recording is not None
     return session_id, recording
@@ -171,7 +172,7 @@ def check_timeline(sample: Sample, events: Sequence[TimelineEvent]) -> None:
 
 async def check_answers(engine: AsyncEngine, session_id: str, sample: Sample) -> None:
     """Each question got the answer that was recorded for it, without an error; another was refused, with what to set."""
-    *answered, refused = await ChatRepository(engine).list(session_id)
+    *answered, refused = await ChatRepository(Publisher(engine)).list(session_id)
     reported_stages = [record for record in await SessionHistory(engine).timelines(session_id) if record.stage.id != refused.stage_id]
     events = [event for record in reported_stages for execution in record.executions for event in execution.events]
     check_timeline(sample, events)
@@ -196,7 +197,7 @@ async def test_a_sample_runs_to_its_recorded_end_answers_its_questions_and_repla
     engine = create_engine(database_url)
     try:
         session_id, recording = await play(engine, sample)
-        session = await SessionRepository(engine).get(session_id)
+        session = await SessionRepository(Publisher(engine)).get(session_id)
         assert session.status is SessionStatus.COMPLETED, session.error_message
         assert session.executive_summary == last_answer(sample, ".executive summary/")
         assert session.final_analysis

@@ -15,6 +15,7 @@ from support.agent_scenario import Scenario
 from support.claims import take
 from support.intake_world import RESOLVED, alert, intake_world
 from support.runaway import RATES, Runaway, endless_tools, priced_chain, runaway, used
+from tarsy.db.outbox import Publisher
 from tarsy.db.work.parking import wake_due
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -75,7 +76,7 @@ async def test_a_session_that_may_not_begin_waits_for_the_next_day_and_a_questio
         await sql(running, "UPDATE usage_days SET day = day - 1")
         await sql(running, "UPDATE reservations SET created_at = created_at - interval '1 day'")
         await sql(running, "UPDATE work SET wake_at = now() WHERE state = 'parked'")
-        await wake_due(running.engine, INVESTIGATION)
+        await wake_due(Publisher(running.engine), INVESTIGATION)
         await run_waiting(running)
         assert (await running.services.repositories.sessions.get(second)).status is SessionStatus.COMPLETED
 

@@ -16,6 +16,7 @@ from sqlalchemy import Row, make_url
 
 from support.agent_scenario import SESSION_ID, Scenario, agent, chain, stage
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.live_events import session_channel
@@ -162,7 +163,7 @@ async def test_a_session_that_is_cancelled_while_its_worker_has_no_database_ends
         outage.begin()
         # The row of this text cannot be written, so its words are not delivered.
         model.begins.set()
-        sessions = SessionRepository(direct)
+        sessions = SessionRepository(Publisher(direct))
         await sessions.request_cancel(SESSION_ID, actor="tester")
         outage.is_down = False
         assert (await ended(sessions, SESSION_ID)).status is SessionStatus.CANCELLED

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.queue_ground import Ground
 from support.queue_scenario import Scenario, scenario, short
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session import admission
 from tarsy.db.session.admission import insert_sessions
 from tarsy.db.session.repository import SessionRepository
@@ -41,7 +42,7 @@ async def transactions_of_sessions(ground: Ground) -> int:
 async def test_a_crowd_is_stored_in_a_few_transactions_and_announced_in_order(
     engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path
 ) -> None:
-    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    repository, ground = SessionRepository(Publisher(engine)), Ground(database_url, tmp_path)
     async with anyio.create_task_group() as tasks:
         for _ in range(TOGETHER):
             tasks.start_soon(repository.insert, made.session())
@@ -60,7 +61,7 @@ async def test_a_crowd_is_stored_in_a_few_transactions_and_announced_in_order(
 async def test_one_that_cannot_be_stored_does_not_keep_the_others_out(
     engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path
 ) -> None:
-    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    repository, ground = SessionRepository(Publisher(engine)), Ground(database_url, tmp_path)
     refused: list[str] = []
 
     async def submit(alert: str) -> None:
@@ -77,7 +78,7 @@ async def test_one_that_cannot_be_stored_does_not_keep_the_others_out(
 
 
 async def test_a_chain_is_complete_whether_the_database_copies_it_or_reads_it_anew(engine: AsyncEngine, made: Scenario) -> None:
-    repository = SessionRepository(engine)
+    repository = SessionRepository(Publisher(engine))
     sent, copied, anew = made.session(), made.session(), made.session()
     await repository.insert(sent)
     await repository.insert(copied)
@@ -101,7 +102,7 @@ async def test_one_that_takes_too_long_does_not_keep_the_others_out(
     engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admission, "STATEMENT_SECONDS", 1)
-    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    repository, ground = SessionRepository(Publisher(engine)), Ground(database_url, tmp_path)
     connection = await asyncpg.connect(database_url)
     await connection.execute(SLOW)
     await connection.close()
@@ -135,7 +136,7 @@ async def test_no_text_keeps_the_index_busy(engine: AsyncEngine, made: Scenario,
 
 
 async def test_who_gives_up_waiting_takes_nobody_along(engine: AsyncEngine, database_url: str, made: Scenario, tmp_path: Path) -> None:
-    repository, ground = SessionRepository(engine), Ground(database_url, tmp_path)
+    repository, ground = SessionRepository(Publisher(engine)), Ground(database_url, tmp_path)
     scopes: list[anyio.CancelScope] = []
 
     async def impatient() -> None:

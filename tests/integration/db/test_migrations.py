@@ -21,6 +21,7 @@ from tarsy.db import migrate
 from tarsy.db.audit import AuditLog
 from tarsy.db.connection import create_engine
 from tarsy.db.embedded.programs import account_for, allow_traversal, program
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.followups import ChatRepository
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import metadata
@@ -138,9 +139,9 @@ async def test_a_database_that_was_migrated_step_by_step_is_migrated_further_and
         assert await migrate.upgrade(engine) == migrate.head()
         async with engine.connect() as connection:
             assert await connection.run_sync(differences) == []
-        stored = await SessionRepository(engine).get(session)
+        stored = await SessionRepository(Publisher(engine)).get(session)
         assert (stored.alert_data, stored.status, stored.final_analysis) == ("disk full", SessionStatus.COMPLETED, "Delete the logs.")
-        chats = ChatRepository(engine)
+        chats = ChatRepository(Publisher(engine))
         asked = await chats.ask(session, "All of them?", author="bob")
         assert [(one.id, one.chat_id, one.content) for one in await chats.list(session)] == [
             (question, chat, "Which logs?"),

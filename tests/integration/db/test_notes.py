@@ -12,6 +12,7 @@ from support.statements import log_statements
 from support.timeline_entries import warning
 from tarsy.db.connection import create_engine
 from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.outbox import Publisher
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.notes import MAX_UPDATES, NO_MORE_UPDATES, NewNote, NoteRepository, store_notes
 from tarsy.domain.claim import Claim
@@ -32,7 +33,7 @@ async def claim(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> 
 
 async def test_a_step_gets_the_notes_that_its_writer_does_not_know_by_its_own_statement(database_url: str, claim: Claim) -> None:
     engine, statements = create_engine(database_url), list[str]()
-    notes, journal = NoteRepository(engine), PostgresJournal(engine, lambda _events: None)
+    notes, journal = NoteRepository(Publisher(engine)), PostgresJournal(engine, lambda _events: None)
     await notes.hint(claim.session_id, "first", author="ada")
     await notes.hint(claim.session_id, "second", author="bob")
     log_statements(engine, statements)
@@ -49,7 +50,7 @@ async def test_a_step_gets_the_notes_that_its_writer_does_not_know_by_its_own_st
 async def test_a_step_that_must_not_be_written_over_an_unread_note_is_not_and_tells_of_it(database_url: str, claim: Claim) -> None:
     engine, delivered = create_engine(database_url), list[object]()
     journal = PostgresJournal(engine, delivered.extend)
-    await NoteRepository(engine).hint(claim.session_id, "look at the switch", author="ada")
+    await NoteRepository(Publisher(engine)).hint(claim.session_id, "look at the switch", author="ada")
     refused = await journal.commit(Step(claim=claim, opened=(warning(claim, "one"),), notes_after=0, unless_notes=True))
     assert (refused.refused, [note.text for note in refused.notes], delivered) == (True, ["look at the switch"], [])
     written = await journal.commit(Step(claim=claim, opened=(warning(claim, "one"),), notes_after=1, unless_notes=True))
@@ -59,7 +60,7 @@ async def test_a_step_that_must_not_be_written_over_an_unread_note_is_not_and_te
 
 async def test_hints_given_at_the_same_time_are_numbered_one_after_the_other(database_url: str, claim: Claim) -> None:
     engine = create_engine(database_url)
-    notes = NoteRepository(engine)
+    notes = NoteRepository(Publisher(engine))
     async with anyio.create_task_group() as tasks:
         for number in range(8):
             tasks.start_soon(lambda number=number: notes.hint(claim.session_id, f"hint {number}", author="ada"))
@@ -69,7 +70,7 @@ async def test_hints_given_at_the_same_time_are_numbered_one_after_the_other(dat
 
 async def test_a_session_is_given_no_more_than_its_agents_can_bear(database_url: str, claim: Claim) -> None:
     engine = create_engine(database_url)
-    notes = NoteRepository(engine)
+    notes = NoteRepository(Publisher(engine))
     for number in range(MAX_HINTS):
         await notes.hint(claim.session_id, f"hint {number}", author="ada")
     with pytest.raises(ConflictError, match="already has 50 hints, the maximum"):
@@ -87,5 +88,5 @@ async def test_a_session_is_given_no_more_than_its_agents_can_bear(database_url:
 async def test_a_hint_to_a_session_that_does_not_exist_is_refused(database_url: str) -> None:
     engine = create_engine(database_url)
     with pytest.raises(NotFoundError):
-        await NoteRepository(engine).hint("00000000-0000-4000-8000-000000000009", "hello", author="ada")
+        await NoteRepository(Publisher(engine)).hint("00000000-0000-4000-8000-000000000009", "hello", author="ada")
     await engine.dispose()

@@ -17,7 +17,7 @@ from tarsy.config.resolve.resolved import ResolvedChallenge
 from tarsy.db.connection import create_engine
 from tarsy.db.errors import BadCursorError, NotFoundError
 from tarsy.db.masking_key import masking_key
-from tarsy.db.outbox import Outbox
+from tarsy.db.outbox import Outbox, Publisher
 from tarsy.db.session.listing import SessionFilter, SessionSummary
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
@@ -45,7 +45,7 @@ async def engine(database_url: str) -> AsyncGenerator[AsyncEngine]:
 
 @pytest.fixture
 def sessions(engine: AsyncEngine) -> SessionRepository:
-    return SessionRepository(engine)
+    return SessionRepository(Publisher(engine))
 
 
 def new(minute: int = 0, **more: Any) -> NewSession:
@@ -280,7 +280,7 @@ async def test_a_recording_with_skills_needs_one_connection_at_a_time(database_u
     skills = {"disk": {"files": {"SKILL.md": text_hash(text)}}}
     session = new(chain_snapshot={**SNAPSHOT, "skills": skills})
     await SkillTextRepository(engine).store([text])
-    await SessionRepository(engine).insert(session)
+    await SessionRepository(Publisher(engine)).insert(session)
     with anyio.fail_after(5):
         recording = await RecordingSource(engine).read(session.id)
     await engine.dispose()

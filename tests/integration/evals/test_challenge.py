@@ -9,6 +9,7 @@ from support.eval_cases import suite
 from support.replaying import replayed
 from tarsy.config.load.loader import load_config
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.recording import Recording
@@ -58,7 +59,7 @@ def test_a_challenged_session_replays_exactly(tmp_path: Path, database_url: str)
 async def _only_recording(database_url: str) -> Recording:
     engine = create_engine(database_url)
     try:
-        (session,) = (await SessionRepository(engine).list()).sessions
+        (session,) = (await SessionRepository(Publisher(engine)).list()).sessions
         found = await RecordingSource(engine).read(session.id)
         assert found is not None
         return found

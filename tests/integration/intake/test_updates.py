@@ -14,7 +14,7 @@ import pytest
 
 from support.intake_world import RESOLVED, ROUTE, IntakeWorld, alert, intake_world
 from support.queue_ground import Ground
-from tarsy.db.outbox import publish
+from tarsy.db.outbox import Publisher, Transaction
 from tarsy.db.session.notes import NoteRepository
 from tarsy.domain.alert import Severity
 from tarsy.domain.live_events import session_status
@@ -26,7 +26,7 @@ from tarsy.intake import acceptance, maintenance
 
 async def _notes(ground: IntakeWorld) -> list[tuple[NoteKind, str]]:
     [incident] = [one for one in await ground.incidents() if one["merged_into"] is None]
-    return [(one.note.kind, one.note.text) for one in await NoteRepository(ground.engine).of_incident(str(incident["id"]))]
+    return [(one.note.kind, one.note.text) for one in await NoteRepository(Publisher(ground.engine)).of_incident(str(incident["id"]))]
 
 
 @contextmanager
@@ -134,11 +134,12 @@ async def test_what_cancels_one_investigation_and_informs_another_does_not_lock_
         await ground.take(alert("f1", problem="over"))
         # A step publishes to the channel of its session, then to that of the session list.
         own, shared = session_status(running, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=datetime.now(UTC))
-        await publish(worker, [own], session_id=running)
+        step = Transaction(worker)
+        await step.publish([own], session_id=running)
         tasks.start_soon(action, ground)
         blocked = "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
         await Ground(database_url, tmp_path).until(blocked)
-        await publish(worker, [shared], session_id=running)
+        await step.publish([shared], session_id=running)
         await worker.commit()
     async with intake_world(database_url) as ground:
         assert [session["status"] for session in await ground.sessions()] == ["in_progress", "cancelled"]

@@ -13,6 +13,7 @@ from support.intake_world import RESOLVED, alert
 from support.notify_world import message, notify_world
 from support.statements import log_statements
 from tarsy.db.notification_repository import last_events
+from tarsy.db.outbox import Publisher
 from tarsy.db.retention import PostgresRetentionStore
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.tables import session_spending
@@ -335,7 +336,7 @@ async def test_the_work_of_notifications_that_were_erased_with_their_session_is_
             if number == 1:
                 assert await world.deliver("chat")
         for session in await world.intake.sessions():
-            await SessionRepository(world.intake.engine).purge(str(session["id"]), actor="alice")
+            await SessionRepository(Publisher(world.intake.engine)).purge(str(session["id"]), actor="alice")
         assert await world.stored() == []
         await PostgresRetentionStore(world.intake.engine).erase_incidents(days=90)
         assert await world.rows("SELECT kind, state FROM work") == []

@@ -17,6 +17,7 @@ from support.intake_world import alert, intake_world
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from tarsy.db.errors import QueueFullError
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import retrying
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.admission import Admission
@@ -92,7 +93,7 @@ async def test_a_session_that_cannot_be_read_is_retried_and_fails_and_keeps_no_o
             assert row == {"state": "ready", "waits": True}
             await ground.fetch("UPDATE work SET not_before = NULL")
             assert await take(world.engine) is None
-        failed = await SessionRepository(world.engine).get(str(first.main.session_id))
+        failed = await SessionRepository(Publisher(world.engine)).get(str(first.main.session_id))
         assert failed.status is SessionStatus.FAILED
         assert failed.error_message == "its stored data cannot be read: ValidationError: 1 validation error for Alert"
 
@@ -107,7 +108,7 @@ async def test_an_error_of_the_database_is_not_held_against_the_session_that_is_
 
 
 async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: AsyncEngine, made: Scenario) -> None:
-    repository = SessionRepository(engine, Admission(engine, max_queue_size=10))
+    repository = SessionRepository(Publisher(engine), Admission(Publisher(engine), max_queue_size=10))
     outcomes: list[bool] = []
 
     async def submit() -> None:
@@ -128,22 +129,22 @@ async def test_a_full_queue_takes_exactly_as_many_as_fit_from_a_crowd(engine: As
 async def test_a_heartbeat_returns_cancellation_and_loss(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await submitted(ground, made, 3)
     alive, unwanted, lost = [claimed for claimed in [await claim(engine) for _ in range(3)] if claimed]
-    await SessionRepository(engine).request_cancel(unwanted.subject_id, actor="somebody")
+    await SessionRepository(Publisher(engine)).request_cancel(unwanted.subject_id, actor="somebody")
     await ground.fetch("UPDATE work SET claim_token = gen_random_uuid() WHERE id = $1", lost.id)
-    pulses = await WorkQueue(engine, pod_id="test").heartbeat([alive, unwanted, lost])
+    pulses = await WorkQueue(Publisher(engine), pod_id="test").heartbeat([alive, unwanted, lost])
     assert pulses == {alive.id: HeartbeatResult.ALIVE, unwanted.id: HeartbeatResult.CANCEL, lost.id: HeartbeatResult.LOST}
 
 
 async def test_a_row_that_is_held_by_another_writer_keeps_no_heartbeat_waiting(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await submitted(ground, made, 2)
     held, other = [claimed for claimed in [await claim(engine) for _ in range(2)] if claimed]
-    await SessionRepository(engine).request_cancel(held.subject_id, actor="somebody")
+    await SessionRepository(Publisher(engine)).request_cancel(held.subject_id, actor="somebody")
     await ground.let_an_hour_pass()
     async with engine.begin() as slow:
         await slow.execute(sa.text("SELECT FROM work WHERE id = :id FOR UPDATE"), {"id": held.id})
         await slow.execute(sa.text("SELECT FROM alert_sessions FOR UPDATE"))
         with anyio.fail_after(GIVE_UP_SECONDS):
-            pulses = await WorkQueue(engine, pod_id="test").heartbeat([held, other])
+            pulses = await WorkQueue(Publisher(engine), pod_id="test").heartbeat([held, other])
     assert pulses == {held.id: HeartbeatResult.CANCEL, other.id: HeartbeatResult.ALIVE}
     beaten = await ground.fetch("SELECT id::text AS id FROM work WHERE heartbeat_at > now() - interval '1 minute'")
     assert [row["id"] for row in beaten] == [other.id]

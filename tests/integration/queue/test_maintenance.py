@@ -14,12 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from tarsy.config.schema.system import QueueConfig
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import is_transient
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import INVESTIGATION, WorkKind
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, Recovered, RunEnd
 from tarsy.kit.clock import FixedClock
@@ -62,10 +62,10 @@ class Watched(Recovery):
     """Lets the test do something while no round is under way."""
 
     def __init__(self, engine: AsyncEngine) -> None:
-        super().__init__(engine)
+        super().__init__(Publisher(engine))
         self.between_rounds = anyio.Lock()
 
-    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]:
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> list[Recovered]:
         async with self.between_rounds:
             return await super().run(silent_seconds=silent_seconds, limits=limits)
 
@@ -75,7 +75,9 @@ async def working(engine: AsyncEngine, clock: FixedClock, recovery: Recovery) ->
     """A pool that has something in hand; yields a function that reloads its configuration."""
     handler = Endless()
     runner = Runner(
-        queue=WorkQueue(engine, pod_id="test"), cancellations=Cancellations(), deliver=lambda _events: None, is_transient=is_transient
+        queue=WorkQueue(Publisher(engine), pod_id="test"),
+        cancellations=Cancellations(),
+        is_transient=is_transient,
     )
     pool = WorkerPool(CONFIG, runner, recovery, [handler], clock=clock)
     with anyio.fail_after(GIVE_UP_SECONDS):
@@ -123,7 +125,7 @@ async def test_a_heartbeat_that_gets_no_answer_is_given_up_and_the_next_one_is_s
     monkeypatch.setattr(pools, "ANSWER_SECONDS", 0.5)
     await ground.submit(made)
     lost = "SELECT count(*) = $1 FROM pg_stat_activity WHERE query LIKE '%SET heartbeat_at = now() FROM free%' AND wait_event_type = 'Lock' AND datname = current_database()"
-    async with working(engine, FixedClock(), Recovery(engine)):
+    async with working(engine, FixedClock(), Recovery(Publisher(engine))):
         async with engine.begin() as silent:
             await silent.execute(sa.text("LOCK TABLE work IN ACCESS EXCLUSIVE MODE"))
             # The attempt before waits on, though nobody waits for it.
@@ -136,7 +138,7 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
     engine: AsyncEngine, ground: Ground, made: Scenario
 ) -> None:
     """The others are needed for the work that is under way, and for its heartbeat."""
-    queue = WorkQueue(engine, pod_id="test")
+    queue = WorkQueue(Publisher(engine), pod_id="test")
     await ground.submit(made)
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     async with engine.begin() as slow, anyio.create_task_group() as tasks:
@@ -146,7 +148,7 @@ async def test_however_many_workers_wait_to_claim_one_connection_is_enough_for_t
         await ground.until(f"SELECT ({waiting}) > 0")
         with anyio.fail_after(GIVE_UP_SECONDS):
             assert await queue.heartbeat([]) == {}
-            assert (await SessionRepository(engine).detail(await ground.submit(made))).position.queue_position is not None
+            assert (await SessionRepository(Publisher(engine)).detail(await ground.submit(made))).position.queue_position is not None
         assert (await ground.fetch(waiting))[0]["count"] == 1
         await slow.rollback()
 
@@ -156,11 +158,13 @@ async def test_other_numbers_of_workers_hold_at_once_and_what_is_in_hand_goes_on
 ) -> None:
     first, second = Endless(), Endless()
     runner = Runner(
-        queue=WorkQueue(engine, pod_id="test"), cancellations=Cancellations(), deliver=lambda _events: None, is_transient=is_transient
+        queue=WorkQueue(Publisher(engine), pod_id="test"),
+        cancellations=Cancellations(),
+        is_transient=is_transient,
     )
     # It would not look again for an hour.
     slow = CONFIG.model_copy(update={"poll_interval": 3600.0, "worker_count": 3})
-    pool = WorkerPool(slow, runner, Recovery(engine), [first], clock=FixedClock())
+    pool = WorkerPool(slow, runner, Recovery(Publisher(engine)), [first], clock=FixedClock())
     await ground.submit(made)
     with anyio.fail_after(GIVE_UP_SECONDS):
         async with anyio.create_task_group() as tasks:

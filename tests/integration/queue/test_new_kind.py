@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.claims import claim_next
 from support.queue_ground import GIVE_UP_SECONDS, Ground
 from tarsy.config.schema.system import QueueConfig
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import is_transient
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.db.work.parking import CancelAnswer, cancel, wake
@@ -87,8 +88,8 @@ async def write(engine: AsyncEngine, **more: Any) -> str:
 
 
 def runner_on(engine: AsyncEngine) -> Runner:
-    queue = WorkQueue(engine, pod_id="test")
-    return Runner(queue=queue, cancellations=Cancellations(), deliver=lambda _events: None, is_transient=is_transient)
+    queue = WorkQueue(Publisher(engine), pod_id="test")
+    return Runner(queue=queue, cancellations=Cancellations(), is_transient=is_transient)
 
 
 async def take(engine: AsyncEngine) -> Claimed[Any] | None:
@@ -110,7 +111,7 @@ async def state(ground: Ground, subject_id: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def working(engine: AsyncEngine, handler: Letters) -> AsyncGenerator[WorkerPool]:
-    pool = WorkerPool(CONFIG, runner_on(engine), Recovery(engine), [handler], clock=SystemClock())
+    pool = WorkerPool(CONFIG, runner_on(engine), Recovery(Publisher(engine)), [handler], clock=SystemClock())
     with anyio.fail_after(GIVE_UP_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pool.run)
@@ -130,7 +131,7 @@ async def test_work_whose_handler_a_reload_has_removed_runs_on_through_a_pause(e
     async with working(engine, Letters(goes_on)) as pool:
         await ground.until("SELECT state = 'claimed' FROM work")
         pool.reconfigure(CONFIG, runner_on(engine), [])
-        await PauseRepository(engine).pause(None, actor="alice", reason="", now=True)
+        await PauseRepository(Publisher(engine)).pause(None, actor="alice", reason="", now=True)
         # At least one heartbeat has been answered since.
         await ground.until("SELECT heartbeat_at > since + interval '0.3 seconds' FROM work, pauses")
         assert (await state(ground, letter))["state"] == "claimed"
@@ -161,7 +162,7 @@ async def test_what_its_worker_dropped_is_taken_back_as_often_as_its_rules_allow
     for expected in ("ready", "done"):
         assert await take(engine)
         await ground.let_an_hour_pass()
-        recovered, _ = await Recovery(engine).run(silent_seconds=60, limits={LETTER: 1})
+        recovered = await Recovery(Publisher(engine)).run(silent_seconds=60, limits={LETTER: 1})
         assert [one.claim.subject_id for one in recovered] == [letter]
         assert (await state(ground, letter))["state"] == expected
 
@@ -170,20 +171,20 @@ async def test_a_process_that_does_not_know_the_kind_leaves_it_alone(engine: Asy
     letter = await write(engine)
     assert await take(engine)
     await ground.let_an_hour_pass()
-    assert await Recovery(engine).run(silent_seconds=60, limits={WorkKind("other"): 3}) == ([], [])
+    assert await Recovery(Publisher(engine)).run(silent_seconds=60, limits={WorkKind("other"): 3}) == []
     assert (await state(ground, letter))["state"] == "claimed"
 
 
 async def test_it_is_cancelled_at_once_while_it_waits_and_by_its_handler_while_it_runs(engine: AsyncEngine, ground: Ground) -> None:
     waiting = await write(engine)
-    async with engine.begin() as connection:
-        assert (await cancel(connection, LETTER, waiting, reason="not needed"))[0] is CancelAnswer.CANCELLED
+    async with Publisher(engine).transaction() as transaction:
+        assert await cancel(transaction, LETTER, waiting, reason="not needed") is CancelAnswer.CANCELLED
     assert (await state(ground, waiting))["state"] == "done"
     handler, running = Letters(goes_on), await write(engine)
     async with working(engine, handler):
         await ground.until("SELECT state = 'claimed' FROM work WHERE subject_id = $1", running)
-        async with engine.begin() as connection:
-            assert (await cancel(connection, LETTER, running, reason="not needed"))[0] is CancelAnswer.CANCELLING
+        async with Publisher(engine).transaction() as transaction:
+            assert await cancel(transaction, LETTER, running, reason="not needed") is CancelAnswer.CANCELLING
         await ground.until("SELECT state = 'done' FROM work WHERE subject_id = $1", running)
     assert handler.ended_early == [RunStatus.CANCELLED]
 
@@ -205,8 +206,8 @@ async def test_it_is_parked_without_a_worker_until_it_is_woken(engine: AsyncEngi
     parked = await state(ground, letter)
     assert (parked["state"], parked["parked_reason"], parked["claim_token"]) == ("parked", "waits for the postman", None)
     assert await take(engine) is None
-    async with engine.begin() as connection:
-        await wake(connection, LETTER, letter)
+    async with Publisher(engine).transaction() as transaction:
+        await wake(transaction, LETTER, letter)
     await do(engine, delivers)
     ended = await state(ground, letter)
     assert (ended["state"], ended["recoveries"], ended["attempts"]) == ("done", 0, 0)

@@ -15,6 +15,7 @@ from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario
 from support.timeline_entries import streaming
 from tarsy.config.schema.system import QueueConfig
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import is_transient
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.repository import SessionRepository
@@ -24,6 +25,7 @@ from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.db.work.release import lock_work, release
 from tarsy.domain.claim import INVESTIGATION, Claim
+from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -69,14 +71,14 @@ class Deciding:
 
 
 async def decide(engine: AsyncEngine, session_id: str) -> None:
-    async with engine.begin() as connection:
-        await connection.execute(sa.text("INSERT INTO decisions VALUES (:id)"), {"id": session_id})
-        await wake(connection, INVESTIGATION, session_id)
+    async with Publisher(engine).transaction() as transaction:
+        await transaction.connection.execute(sa.text("INSERT INTO decisions VALUES (:id)"), {"id": session_id})
+        await wake(transaction, INVESTIGATION, session_id)
 
 
 def runner_on(engine: AsyncEngine) -> Runner:
-    queue = WorkQueue(engine, pod_id="test")
-    return Runner(queue=queue, cancellations=Cancellations(), deliver=lambda _events: None, is_transient=is_transient)
+    queue = WorkQueue(Publisher(engine), pod_id="test")
+    return Runner(queue=queue, cancellations=Cancellations(), is_transient=is_transient)
 
 
 async def state(ground: Ground, session_id: str) -> tuple[str, str]:
@@ -116,10 +118,10 @@ async def test_a_decision_that_comes_while_the_parking_is_being_written_is_not_l
     session_id = await ground.submit(made)
     claim = await claimed(engine)
     blocked = "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    async with anyio.create_task_group() as tasks, engine.begin() as connection:
-        row = await lock_work(connection, work.c.id == claim.id)
+    async with anyio.create_task_group() as tasks, Publisher(engine).transaction() as transaction:
+        row = await lock_work(transaction.connection, work.c.id == claim.id)
         assert row
-        await release(connection, row, PARKING)
+        await release(transaction, row, PARKING)
         tasks.start_soon(decide, engine, session_id)
         await ground.until(blocked)
     assert await state(ground, session_id) == ("pending", "ready")
@@ -134,7 +136,7 @@ async def test_of_many_decisions_at_any_moment_none_is_lost(engine: AsyncEngine,
     config = QueueConfig(
         worker_count=4, max_concurrent_sessions=4, poll_interval=0.1, poll_interval_jitter=0.02, graceful_shutdown_timeout=5.0
     )
-    pool = WorkerPool(config, runner_on(engine), Recovery(engine), [handler], clock=SystemClock())
+    pool = WorkerPool(config, runner_on(engine), Recovery(Publisher(engine)), [handler], clock=SystemClock())
 
     async def decides(session_id: str) -> None:
         await anyio.sleep(dice.uniform(0, 1.0))
@@ -177,13 +179,13 @@ async def test_a_parked_session_says_what_for_holds_no_worker_and_goes_on_where_
     reported = await release_claim(engine, claim, Park("all models are away", 3600))
     [row] = await ground.fetch("SELECT parked_at FROM work")
     until = row["parked_at"] + timedelta(hours=1)
-    position = (await SessionRepository(engine).detail(session_id)).position
+    position = (await SessionRepository(Publisher(engine)).detail(session_id)).position
     assert await state(ground, session_id) == ("waiting", "parked")
     assert (position.waiting_reason, position.waiting_until, position.queue_position) == ("all models are away", until, None)
     assert {"session.status", "timeline_event.completed"} == {event.payload["type"] for event in reported}
     assert reported[-1].payload["waiting_reason"] == "all models are away"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "active"}], "it is continued, not ended"
-    state_of_queue = await SessionRepository(engine).queue_state()
+    state_of_queue = await SessionRepository(Publisher(engine)).queue_state()
     assert (state_of_queue.pending, state_of_queue.running, state_of_queue.waiting) == (0, 0, 1)
     assert await take(engine) is None
 
@@ -197,10 +199,10 @@ async def test_parked_time_does_not_count_and_what_is_woken_goes_ahead_of_all_ot
     assert claim.subject_id == parked
     await release_claim(engine, claim, PARKING)
     await ground.fetch("UPDATE work SET parked_at = now() - interval '3 hours', created_at = now() WHERE subject_id = $1", parked)
-    async with engine.begin() as connection:
-        await wake(connection, INVESTIGATION, parked)
-    assert (await SessionRepository(engine).detail(before)).position.queue_position == 2
-    assert (await SessionRepository(engine).detail(parked)).position.waiting_reason is None
+    async with Publisher(engine).transaction() as transaction:
+        await wake(transaction, INVESTIGATION, parked)
+    assert (await SessionRepository(Publisher(engine)).detail(before)).position.queue_position == 2
+    assert (await SessionRepository(Publisher(engine)).detail(parked)).position.waiting_reason is None
     # Of many that are woken together, the last wait long for a worker.
     await ground.fetch("UPDATE work SET deadline = deadline - interval '4 hours', handed_back_at = handed_back_at - interval '4 hours'")
     again = await take(engine)
@@ -208,7 +210,7 @@ async def test_parked_time_does_not_count_and_what_is_woken_goes_ahead_of_all_ot
     assert again.claim.subject_id == parked
     assert again.seconds_left is not None
     assert again.seconds_left > 3 * 3600
-    assert (await SessionRepository(engine).detail(parked)).position.recoveries == 0
+    assert (await SessionRepository(Publisher(engine)).detail(parked)).position.recoveries == 0
 
 
 async def test_a_parked_session_is_looked_at_again_when_its_time_has_come(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
@@ -226,10 +228,10 @@ async def test_whoever_wakes_work_reports_that_also_if_there_is_no_room_to_claim
 ) -> None:
     session_id = await ground.submit(made)
     await release_claim(engine, await claimed(engine), Park("waits a moment", 0))
-    queue = WorkQueue(engine, pod_id="test")
-    taken, events = await queue.claim(SessionExecutor.rules, counted=[INVESTIGATION], max_concurrent_sessions=0)
-    assert taken is None
-    woken = [(event.channel, event.payload["status"]) for event in events]
+    delivered: list[StoredLiveEvent] = []
+    queue = WorkQueue(Publisher(engine, delivered.extend), pod_id="test")
+    assert await queue.claim(SessionExecutor.rules, counted=[INVESTIGATION], max_concurrent_sessions=0) is None
+    woken = [(event.channel, event.payload["status"]) for event in delivered]
     assert woken == [(f"session:{session_id}", "pending"), ("sessions", "pending")]
 
 
@@ -246,7 +248,7 @@ async def test_cancelling_a_parked_session_ends_it_here_and_now(engine: AsyncEng
     claim = await claimed(engine)
     await begin(engine, claim)
     await release_claim(engine, claim, PARKING)
-    assert await SessionRepository(engine).request_cancel(session_id, actor="somebody") is CancelAnswer.CANCELLED
+    assert await SessionRepository(Publisher(engine)).request_cancel(session_id, actor="somebody") is CancelAnswer.CANCELLED
     assert await state(ground, session_id) == ("cancelled", "done")
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
 

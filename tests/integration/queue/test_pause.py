@@ -14,7 +14,7 @@ from support.queue_ground import GIVE_UP_SECONDS, Ground
 from support.queue_scenario import Scenario, lengthy, scenario
 from support.replica import Replica
 from tarsy.cli.main import app
-from tarsy.db.outbox import Outbox
+from tarsy.db.outbox import Outbox, Publisher
 from tarsy.db.session.repository import SessionRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.domain.claim import CHAT_ANSWER
@@ -28,10 +28,10 @@ MODEL_SPEAKS = "SELECT count(*) > 0 FROM timeline_events WHERE session_id = $1"
 async def test_what_is_paused_is_not_begun_until_the_pause_ends(
     engine: AsyncEngine, ground: Ground, made: Scenario, chain: str | None
 ) -> None:
-    pauses, session_id = PauseRepository(engine), await ground.submit(made)
+    pauses, session_id = PauseRepository(Publisher(engine)), await ground.submit(made)
     await pauses.pause(chain, actor="alice", reason="costs", now=False)
     assert await take(engine) is None
-    assert (await SessionRepository(engine).detail(session_id)).position.waiting_reason == "paused by alice: costs"
+    assert (await SessionRepository(Publisher(engine)).detail(session_id)).position.waiting_reason == "paused by alice: costs"
     assert await pauses.resume(chain, actor="bob") == []
     assert await take(engine)
     reported = [event.payload for event in await Outbox(engine).read_after(SESSIONS_CHANNEL, 0, 10)]
@@ -46,7 +46,7 @@ async def test_what_is_paused_is_not_begun_until_the_pause_ends(
 
 
 async def test_a_second_pause_of_the_same_chain_replaces_the_first_with_its_time(engine: AsyncEngine) -> None:
-    pauses = PauseRepository(engine)
+    pauses = PauseRepository(Publisher(engine))
     (first,) = await pauses.pause(None, actor="alice", reason="costs", now=False)
     (second,) = await pauses.pause(None, actor="bob", reason="an upgrade", now=True)
     assert (second.actor, second.reason, second.parks_running) == ("bob", "an upgrade", True)
@@ -56,7 +56,7 @@ async def test_a_second_pause_of_the_same_chain_replaces_the_first_with_its_time
 
 async def test_other_chains_go_on_and_questions_are_held_too(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     await open_followup(engine, ground, made, CHAT_ANSWER)
-    await PauseRepository(engine).pause("chaos", actor="alice", reason="", now=False)
+    await PauseRepository(Publisher(engine)).pause("chaos", actor="alice", reason="", now=False)
     other = await ground.submit(made, chain_id="other")
     assert (await claimed(engine)).subject_id == other
     assert await take(engine, CHAT_ANSWER) is None
@@ -64,7 +64,7 @@ async def test_other_chains_go_on_and_questions_are_held_too(engine: AsyncEngine
 
 async def test_what_a_pause_parks_just_when_it_ends_is_not_left_behind(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
     """The worker was told to park it; when it comes to that, there is no pause any more."""
-    session_id, pauses = await ground.submit(made), PauseRepository(engine)
+    session_id, pauses = await ground.submit(made), PauseRepository(Publisher(engine))
     claim = await claimed(engine)
     await pauses.pause(None, actor="alice", reason="", now=True)
     await pauses.resume(None, actor="alice")

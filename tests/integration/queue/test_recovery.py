@@ -20,6 +20,7 @@ from support.queue_scenario import Scenario
 from support.stage_records import Ran
 from support.timeline_entries import streaming
 from tarsy.db import connection
+from tarsy.db.outbox import Publisher
 from tarsy.db.retry import is_transient
 from tarsy.db.run.history import SessionHistory
 from tarsy.db.run.journal import PostgresJournal
@@ -155,9 +156,9 @@ async def test_what_was_being_cancelled_when_its_worker_died_ends_cancelled(
     orphan = await claimed(engine, kind)
     await begin(engine, orphan)
     if kind == INVESTIGATION:
-        await SessionRepository(engine).request_cancel(orphan.subject_id, actor="somebody")
+        await SessionRepository(Publisher(engine)).request_cancel(orphan.subject_id, actor="somebody")
     else:
-        await ChatRepository(engine).request_cancel(orphan.session_id, orphan.subject_id, actor="somebody")
+        await ChatRepository(Publisher(engine)).request_cancel(orphan.session_id, orphan.subject_id, actor="somebody")
     await recover(engine, ground)
     assert (await row(ground, orphan))["status"] == "cancelled"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
@@ -199,9 +200,9 @@ async def test_what_is_cancelled_while_it_waits_for_its_next_worker_leaves_nothi
     await begin(engine, given)
     await release_claim(engine, given, Requeue())
     if kind == INVESTIGATION:
-        answer = await SessionRepository(engine).request_cancel(given.subject_id, actor="somebody")
+        answer = await SessionRepository(Publisher(engine)).request_cancel(given.subject_id, actor="somebody")
     else:
-        answer = await ChatRepository(engine).request_cancel(given.session_id, given.subject_id, actor="somebody")
+        answer = await ChatRepository(Publisher(engine)).request_cancel(given.session_id, given.subject_id, actor="somebody")
     assert answer is CancelAnswer.CANCELLED
     assert (await row(ground, given))["status"] == "cancelled"
     assert await ground.fetch("SELECT status FROM stages") == [{"status": "cancelled"}]
@@ -242,7 +243,7 @@ async def conclude(engine: AsyncEngine, claim: Claim, stage_id: str, index: int,
 async def cancelled_while_it_waits(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:
     del ground
     await release_claim(engine, taken.claim, Requeue())
-    await SessionRepository(engine).request_cancel(taken.claim.subject_id, actor="somebody")
+    await SessionRepository(Publisher(engine)).request_cancel(taken.claim.subject_id, actor="somebody")
 
 
 async def cancelled_by_its_worker(engine: AsyncEngine, ground: Ground, taken: Claimed[Any]) -> None:

@@ -16,7 +16,7 @@ from support.queue_scenario import Scenario
 from support.timeline_entries import warning
 from tarsy.cli.main import app
 from tarsy.config.schema.system import RetentionConfig
-from tarsy.db.outbox import Outbox
+from tarsy.db.outbox import Outbox, Publisher
 from tarsy.db.retention import BATCH, EVENT_BATCH, PostgresRetentionStore
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.db.session.repository import SessionRepository
@@ -112,7 +112,7 @@ async def test_nothing_is_left_of_a_session_that_was_erased(engine: AsyncEngine,
     if by_age:
         assert await PostgresRetentionStore(engine).erase_sessions(days=30, actor="test", hidden_only=False) == 1
     else:
-        await SessionRepository(engine).purge(session_id, actor="test")
+        await SessionRepository(Publisher(engine)).purge(session_id, actor="test")
     assert await _tables_about(ground, session_id) == {"audit_log"}
 
 
@@ -177,7 +177,7 @@ async def test_a_session_is_erased_under_whoever_works_on_it_once_their_step_is_
         await slow.execute(sa.text("SELECT FROM event_channels WHERE name LIKE 'session:%' FOR UPDATE"))
         tasks.start_soon(journal.commit, step)
         await ground.until(waiting, 1)
-        tasks.start_soon(partial(SessionRepository(engine).purge, session_id, actor="somebody"))
+        tasks.start_soon(partial(SessionRepository(Publisher(engine)).purge, session_id, actor="somebody"))
         await ground.until(waiting, 2)
         await slow.commit()
     assert session_id not in await left(ground)

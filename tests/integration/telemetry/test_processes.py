@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from support.agent_scenario import Scenario, agent, chain, stage
 from support.scraped import value
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
 from tarsy.db.processes import ProcessRepository, read_overview
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.diagnosis import LiveProcess, Overview
@@ -34,7 +35,7 @@ async def engine(database_url: str) -> AsyncGenerator[AsyncEngine]:
 
 async def test_the_process_that_has_been_there_longest_tells_of_all(engine: AsyncEngine) -> None:
     processes = ProcessRepository(engine)
-    await SessionRepository(engine).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
+    await SessionRepository(Publisher(engine)).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
     assert await processes.heartbeat(YOUNGER) is not None
     overview = await processes.heartbeat(ELDER)
     assert await processes.heartbeat(YOUNGER) is None
@@ -84,7 +85,7 @@ async def test_a_process_that_ends_leaves(engine: AsyncEngine) -> None:
 async def test_gauges_of_the_installation_are_gone_where_another_process_tells_them(engine: AsyncEngine) -> None:
     metrics = Metrics()
     budget = PeriodBudget(per=BudgetPeriod.DAY, usd=Decimal("2.5"), chain="shop")
-    await SessionRepository(engine).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
+    await SessionRepository(Publisher(engine)).insert(replace(Scenario(chain(stage(agent())), ()).session(), id=str(uuid4())))
     async with engine.begin() as connection:
         await connection.exec_driver_sql("UPDATE work SET priority = 7")
     show_installation(metrics.installation, await ProcessRepository(engine, lambda: [budget]).heartbeat(YOUNGER))

@@ -23,6 +23,7 @@ from support.claims import take
 from support.forking import forking
 from support.runaway import Runaway, endless_tools, priced_chain, runaway, with_ceiling
 from support.scraped import label_values, value
+from tarsy.db.outbox import Publisher
 from tarsy.db.work.parking import CancelAnswer
 from tarsy.db.work.queue import UNREADABLE
 from tarsy.db.work.recovery import Recovery
@@ -112,7 +113,7 @@ async def test_work_taken_back_from_a_silent_worker_is_counted(database_url: str
         assert await take(running.engine) is not None
         async with running.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE work SET heartbeat_at = now() - interval '1 hour'")
-        await MeasuredRecovery(Recovery(running.engine), metrics).run(silent_seconds=60, limits={INVESTIGATION: 3})
+        await MeasuredRecovery(Recovery(Publisher(running.engine)), metrics).run(silent_seconds=60, limits={INVESTIGATION: 3})
     reported = generate_latest(metrics.registry)
     assert value(reported, "tarsy_recoveries_total", kind="session", outcome="continued") == 1
 

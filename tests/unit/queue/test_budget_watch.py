@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.queue import maintenance
 from tarsy.queue.maintenance import BudgetWatch
@@ -15,15 +14,14 @@ async def test_a_check_that_failed_is_repeated_also_after_the_last_budget_was_re
     monkeypatch.setattr(maintenance, "BUDGET_CHECK_SECONDS", 0.0)
     checked, outages = anyio.Event(), [OSError("the database is away")]
 
-    async def wake(budgets: Sequence[PeriodBudget]) -> Sequence[StoredLiveEvent]:
+    async def wake(budgets: Sequence[PeriodBudget]) -> None:
         assert budgets == ()
         if outages:
             raise outages.pop()
         checked.set()
-        return []
 
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(BudgetWatch((), wake).run, lambda _events: None)
+            tasks.start_soon(BudgetWatch((), wake).run)
             await checked.wait()
             tasks.cancel_scope.cancel()

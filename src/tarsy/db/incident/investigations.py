@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from tarsy.db.outbox import Transaction
 from tarsy.db.tables import work
 from tarsy.db.work.parking import cancel
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
 
 NOTHING_FIRES = "No alert of the incident fires any more: cancelled before it began."
@@ -23,14 +23,10 @@ async def lock_waiting(connection: AsyncConnection, session_ids: Sequence[str]) 
     return {row.subject_id for row in found if row.state in {WorkState.READY, WorkState.PARKED}}
 
 
-async def cancel_investigations(
-    connection: AsyncConnection, session_ids: Sequence[str], *, reason: str = NOTHING_FIRES
-) -> list[StoredLiveEvent]:
-    """End sessions that wait, and return the events that were published; their work must be locked already."""
-    published: list[StoredLiveEvent] = []
+async def cancel_investigations(transaction: Transaction, session_ids: Sequence[str], *, reason: str = NOTHING_FIRES) -> None:
+    """End sessions that wait; their work must be locked already."""
     for session_id in session_ids:
-        published += (await cancel(connection, INVESTIGATION, session_id, reason=reason))[1]
-    return published
+        await cancel(transaction, INVESTIGATION, session_id, reason=reason)
 
 
 async def raise_priorities(connection: AsyncConnection, priorities: Mapping[str, int]) -> None:

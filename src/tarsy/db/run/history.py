@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tarsy.db.connection import snapshot
 from tarsy.db.retry import retrying
 from tarsy.db.run.records import read_records, read_timelines
-from tarsy.db.session.followups import ChatRepository
+from tarsy.db.session.followups import read_questions
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
 
@@ -38,4 +38,9 @@ class SessionHistory:
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
         """Return the questions about a session, oldest first."""
-        return await retrying(lambda: ChatRepository(self._engine).list(session_id))
+
+        async def attempt() -> Sequence[ChatUserMessage]:
+            async with self._engine.connect() as connection:
+                return await read_questions(connection, session_id)
+
+        return await retrying(attempt)

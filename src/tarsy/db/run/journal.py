@@ -3,7 +3,7 @@
 Locks are always taken in the same order: the claimed row of work, its subject, the session's channel, the shared channel.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db import rows
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
-from tarsy.db.outbox import draft_of, stored_event
+from tarsy.db.outbox import Deliver, draft_of, stored_event
 from tarsy.db.retry import retrying
 from tarsy.db.run.status import end_followup, end_session, expire_approvals, interrupt_events
 from tarsy.db.run.step_statement import step_statement
@@ -36,8 +36,6 @@ from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
 from tarsy.domain.session import with_cancellation
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Committed, Step, StoredCall, StoredRun
-
-Deliver = Callable[[Sequence[StoredLiveEvent]], None]
 
 # An agent that completes has waited for all its approvals.
 _STOPPED = frozenset(status for status in RunStatus if status.is_final) - {RunStatus.COMPLETED}

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.audit import AuditAction, add_audit_entries, request_origin
 from tarsy.db.batcher import Batcher
 from tarsy.db.errors import QueueFullError
-from tarsy.db.outbox import publish_for
+from tarsy.db.outbox import Publisher
 from tarsy.db.rows import columns
-from tarsy.db.run.journal import Deliver
 from tarsy.db.tables import alert_sessions
 from tarsy.db.work.enqueue import NewWork, enqueue
 from tarsy.domain import live_events
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.session import NewSession
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
@@ -62,20 +61,18 @@ class NewInvestigation:
 class Admission:
     """Admits sessions to a queue in which at most `max_queue_size` wait: stores submissions as pending sessions and wakes the workers.
 
-    `deliver` passes committed events to this process's own subscribers at once, and `submitted` is called with each session that was stored.
+    `submitted` is called with each session that was stored.
     """
 
     def __init__(
         self,
-        engine: AsyncEngine,
+        publisher: Publisher,
         *,
         max_queue_size: int | None = None,
-        deliver: Deliver = lambda _events: None,
         submitted: Callable[[NewSession], None] = lambda _session: None,
     ) -> None:
-        self._engine = engine
+        self._publisher = publisher
         self._max_queue_size = max_queue_size
-        self.deliver = deliver
         self._submitted = submitted
         self._batcher = Batcher(
             self._store, max_batch=MAX_BATCH, seconds=STORE_SECONDS, concurrency=CONCURRENT_BATCHES, min_batch=MIN_BATCH
@@ -107,19 +104,19 @@ class Admission:
         if not await self.room(connection, 1):
             raise QueueFullError(self._max_queue_size or 0)
 
-    def committed(self, admitted: Sequence[NewInvestigation], events: Sequence[StoredLiveEvent]) -> None:
-        """Report the sessions that a transaction has stored, and the events that it has published. Whoever stores sessions calls this."""
-        self.deliver(events)
+    def committed(self, admitted: Sequence[NewInvestigation]) -> None:
+        """Report the sessions that a transaction has stored. Callers of `store_investigations` call it after their commit."""
         for new in admitted:
             self._submitted(new.session)
 
     async def _store(self, submissions: Sequence[NewInvestigation]) -> Sequence[bool]:
         """Store as many sessions as there is room for, the first first; return for each whether it was stored."""
-        async with self._engine.begin() as connection:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             await connection.execute(sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'"))
             room = await self.room(connection, len(submissions))
-            published = await publish_for(connection, await store_investigations(connection, submissions[:room]))
-        self.committed(submissions[:room], published)
+            await transaction.publish_for(await store_investigations(connection, submissions[:room]))
+        self.committed(submissions[:room])
         return [place < room for place in range(len(submissions))]
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit, driver_error
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.db.outbox import publish
+from tarsy.db.outbox import Publisher
 from tarsy.db.rows import columns, read
 from tarsy.db.tables import alert_sessions, chat_user_messages, chats, session_scores
 from tarsy.db.work.enqueue import NewWork, enqueue
@@ -27,8 +27,8 @@ from tarsy.domain.status import RunStatus, SessionStatus
 
 
 class ChatRepository:
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
 
     async def ask(
         self, session_id: str, content: str, *, author: str, message_id: str | None = None, slack_thread: SlackThread | None = None
@@ -41,7 +41,8 @@ class ChatRepository:
         """
         busy, now = "Another question about this session is being answered: wait for it or cancel it.", datetime.now(UTC)
         with _one_at_a_time("uq_chat_user_messages_open", busy):
-            async with self._engine.begin() as connection:
+            async with self._publisher.transaction() as transaction:
+                connection = transaction.connection
                 before = sa.select(chat_user_messages).where(chat_user_messages.c.id == message_id)
                 if message_id and (row := (await connection.execute(before)).mappings().first()):
                     return read(ChatUserMessage, row)
@@ -63,15 +64,13 @@ class ChatRepository:
                 await add_audit_entry(connection, actor=author, action=AuditAction.CHAT_ASKED, session_id=session_id, details=details)
                 work = NewWork(kind=CHAT_ANSWER, subject_id=message.id, session_id=session_id, chain_id=chain_id, created_at=now)
                 await enqueue(connection, work)
-                await publish(connection, [live_events.chat_message(message)], session_id=session_id)
+                await transaction.publish([live_events.chat_message(message)], session_id=session_id)
         return message
 
     async def list(self, session_id: str) -> list[ChatUserMessage]:
         """Return the questions about a session, oldest first."""
-        table = chat_user_messages
-        query = sa.select(table).where(table.c.session_id == session_id).order_by(table.c.created_at, table.c.id)
-        async with autocommit(self._engine).connect() as connection:
-            return [read(ChatUserMessage, row) for row in (await connection.execute(query)).mappings()]
+        async with autocommit(self._publisher.engine).connect() as connection:
+            return await read_questions(connection, session_id)
 
     async def request_cancel(self, session_id: str, message_id: str, *, actor: str) -> CancelAnswer:
         """Withdraw a question, or stop its answer.
@@ -81,14 +80,22 @@ class ChatRepository:
         """
         table = chat_user_messages
         question = sa.select(table.c.id).where(table.c.id == message_id, table.c.session_id == session_id)
-        async with self._engine.begin() as connection:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             if (await connection.execute(question)).first() is None:
                 raise NotFoundError("chat message", message_id)
-            answer, _ = await cancel(connection, CHAT_ANSWER, message_id, reason="cancelled")
+            answer = await cancel(transaction, CHAT_ANSWER, message_id, reason="cancelled")
             if answer is not CancelAnswer.ALREADY_ENDED:
                 details = {"message_id": message_id}
                 await add_audit_entry(connection, actor=actor, action=AuditAction.CHAT_CANCELLED, session_id=session_id, details=details)
         return answer
+
+
+async def read_questions(connection: AsyncConnection, session_id: str) -> list[ChatUserMessage]:
+    """Return the questions about a session, oldest first."""
+    table = chat_user_messages
+    query = sa.select(table).where(table.c.session_id == session_id).order_by(table.c.created_at, table.c.id)
+    return [read(ChatUserMessage, row) for row in (await connection.execute(query)).mappings()]
 
 
 class ScoreRepository:

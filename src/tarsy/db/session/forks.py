@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.audit import AuditAction, add_audit_entry
-from tarsy.db.outbox import publish_for
+from tarsy.db.outbox import Publisher
 from tarsy.db.session.admission import Admission, NewInvestigation, enqueue_investigations, insert_sessions
 from tarsy.db.session.notes import NewNote, store_notes
 from tarsy.db.tables import (
@@ -62,8 +62,8 @@ _CALLING_MESSAGE = sa.text(
 
 
 class ForkRepository:
-    def __init__(self, engine: AsyncEngine, admission: Admission) -> None:
-        self._engine = engine
+    def __init__(self, publisher: Publisher, admission: Admission) -> None:
+        self._publisher = publisher
         self._admission = admission
 
     async def store(self, session: NewSession, plan: ForkPlan, *, use: ModelUse | None, hint: str | None) -> None:
@@ -72,7 +72,8 @@ class ForkRepository:
         Raises:
             QueueFullError: the queue is full.
         """
-        async with self._engine.begin() as connection:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             await self._admission.require_room(connection)
             await insert_sessions(connection, [session])
             # The execution that dispatched the other comes first.
@@ -90,8 +91,8 @@ class ForkRepository:
                 connection, actor=session.author, action=AuditAction.SESSION_FORKED, session_id=session.id, details=details
             )
             new = [NewInvestigation(session)]
-            published = await publish_for(connection, await enqueue_investigations(connection, new))
-        self._admission.committed(new, published)
+            await transaction.publish_for(await enqueue_investigations(connection, new))
+        self._admission.committed(new)
 
 
 def _copies(fork: str, plan: ForkPlan, continued: Mapping[str, list[Part]], use: ModelUse | None) -> Iterator[sa.Insert]:

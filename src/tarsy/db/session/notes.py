@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import ConflictError, NotFoundError
-from tarsy.db.outbox import publish
+from tarsy.db.outbox import Publisher
 from tarsy.db.rows import Row, note_of, storable
 from tarsy.db.tables import alert_sessions
 from tarsy.domain import live_events
@@ -81,8 +81,8 @@ async def store_notes(connection: AsyncConnection, kind: NoteKind, new: Sequence
 
 
 class NoteRepository:
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
 
     async def hint(self, session_id: str, text: str, *, author: str) -> SessionNote:
         """Store an engineer's hint for the agents of a session.
@@ -92,7 +92,8 @@ class NoteRepository:
             ConflictError: it has ended, or has all the hints that it takes.
         """
         query = sa.select(alert_sessions.c.status).where(alert_sessions.c.id == session_id, alert_sessions.c.deleted_at.is_(None))
-        async with self._engine.begin() as connection:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             status = await connection.scalar(query)
             if status is None:
                 raise NotFoundError("session", session_id)
@@ -105,7 +106,7 @@ class NoteRepository:
             await add_audit_entry(
                 connection, actor=author, action=AuditAction.HINT_GIVEN, session_id=session_id, details={"note": given.id}
             )
-            await publish(connection, [live_events.note_created(session_id, given)], session_id=session_id)
+            await transaction.publish([live_events.note_created(session_id, given)], session_id=session_id)
         return SessionNote(note=given, session_id=session_id, state=NoteState.WAITING)
 
     async def of_session(self, session_id: str) -> list[SessionNote]:
@@ -117,7 +118,7 @@ class NoteRepository:
         return await self._read(_OF_INCIDENT, incident_id)
 
     async def _read(self, statement: sa.TextClause, wanted: str) -> list[SessionNote]:
-        async with autocommit(self._engine).connect() as connection:
+        async with autocommit(self._publisher.engine).connect() as connection:
             rows = (await connection.execute(statement, {"id": wanted, "most": _SHOWN})).mappings().all()
         return [_session_note(row) for row in rows]
 

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db import notifications
 from tarsy.db.audit import AuditAction, add_audit_entries, add_audit_entry, request_origin
 from tarsy.db.connection import autocommit, driver_error, snapshot
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import ConflictError, NotFoundError
+from tarsy.db.outbox import Publisher
 from tarsy.db.rows import session_of
 from tarsy.db.run.actions import read_actions
 from tarsy.db.run.trace import SessionRun, read_run
@@ -34,7 +35,7 @@ from tarsy.db.work.parking import CancelAnswer, cancel, wake
 from tarsy.db.work.queue_position import QueuePosition, QueueState, queue_positions, queue_state
 from tarsy.domain.action import Action
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.live_events import StoredLiveEvent, session_channel
+from tarsy.domain.live_events import session_channel
 from tarsy.domain.session import AlertSession, NewSession
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
@@ -58,10 +59,11 @@ class StoredDetail:
 
 
 class SessionRepository:
-    def __init__(self, engine: AsyncEngine, admission: Admission | None = None) -> None:
-        self._engine = engine
-        self._autocommit = autocommit(engine)
-        self._admission = admission or Admission(engine)
+    def __init__(self, publisher: Publisher, admission: Admission | None = None) -> None:
+        self._publisher = publisher
+        self._engine = publisher.engine
+        self._autocommit = autocommit(self._engine)
+        self._admission = admission or Admission(publisher)
 
     async def insert(self, session: NewSession) -> None:
         """Store a submission as a pending session and wake a worker.
@@ -174,12 +176,12 @@ class SessionRepository:
         Raises:
             NotFoundError: there is no such session.
         """
-        async with self._engine.begin() as connection:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             before = await _status(connection, session_id)
-            answer, events = await cancel(connection, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
+            answer = await cancel(transaction, INVESTIGATION, session_id, reason=f"Cancelled by {actor}.")
             if answer is not CancelAnswer.ALREADY_ENDED and before is not SessionStatus.CANCELLING:
                 await add_audit_entry(connection, actor=actor, action=AuditAction.SESSION_CANCELLED, session_id=session_id)
-        self._admission.deliver(events)
         return answer
 
     async def cancel_matching(self, where: SessionFilter, *, actor: str) -> int:
@@ -208,8 +210,8 @@ class SessionRepository:
         of_session = (table.id == execution_id) & (table.session_id == session_id)
         open_ones = [status.value for status in RunStatus if not status.is_final]
         waiting = sa.select(work.c.kind, work.c.subject_id).where(work.c.session_id == session_id, work.c.state != WorkState.DONE.value)
-        woken: list[StoredLiveEvent] = []
-        async with self._engine.begin() as connection:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             await _status(connection, session_id)
             status = await connection.scalar(sa.select(table.status).where(of_session))
             if status is None:
@@ -217,7 +219,7 @@ class SessionRepository:
             if status in open_ones:
                 # What its agent waits for may take hours: a worker ends it now. The work is locked before the agent, as workers do.
                 for kind, subject_id in (await connection.execute(waiting)).all():
-                    woken += await wake(connection, kind, subject_id)
+                    await wake(transaction, kind, subject_id)
             flag = sa.update(agent_executions).where(of_session, table.status.in_(open_ones)).values(cancel_requested=True)
             is_open = bool((await connection.execute(flag)).rowcount)
             if is_open:
@@ -226,7 +228,6 @@ class SessionRepository:
                     connection, actor=actor, action=AuditAction.EXECUTION_CANCELLED, session_id=session_id, details=details
                 )
                 await notifications.notify(connection, notifications.CANCEL, execution_id)
-        self._admission.deliver(woken)
         return CancelAnswer.CANCELLING if is_open else CancelAnswer.ALREADY_ENDED
 
     async def soft_delete(self, session_id: str, *, actor: str) -> None:

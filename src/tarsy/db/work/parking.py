@@ -5,18 +5,16 @@ from datetime import datetime
 from enum import StrEnum
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db import notifications
 from tarsy.db.connection import autocommit
-from tarsy.db.outbox import publish
+from tarsy.db.outbox import Publisher, Transaction
 from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.tables import work
 from tarsy.db.work.release import NOT_PARKED, WOKEN_RANK, lock_work, move_subject, release, work_of
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.alert import Severity
 from tarsy.domain.claim import WorkKind
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.period_budget import BudgetWait, PeriodBudget, released
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import End, WorkState
@@ -51,21 +49,24 @@ class CancelAnswer(StrEnum):
     ALREADY_ENDED = "already_ended"
 
 
-async def wake(connection: AsyncConnection, kind: WorkKind, subject_id: str) -> list[StoredLiveEvent]:
+async def wake(transaction: Transaction, kind: WorkKind, subject_id: str) -> None:
     """Wake work in the transaction of the event that it may wait for.
 
     Claimed work is marked: it is not parked before its worker has checked again.
     """
+    connection = transaction.connection
     row = await lock_work(connection, work_of(kind, subject_id))
     if row is None:
-        return []
+        return
     if row["state"] == WorkState.CLAIMED:
         await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(wake_requested=True))
-    return await unpark(connection, row) if row["state"] == WorkState.PARKED else []
+    elif row["state"] == WorkState.PARKED:
+        await unpark(transaction, row)
 
 
-async def unpark(connection: AsyncConnection, row: sa.RowMapping) -> list[StoredLiveEvent]:
+async def unpark(transaction: Transaction, row: sa.RowMapping) -> None:
     """Make locked, parked work ready, ahead of new work. Its time runs again when a worker claims it: many may be woken at once."""
+    connection = transaction.connection
     values = {
         "state": WorkState.READY.value,
         "rank": WOKEN_RANK,
@@ -77,56 +78,52 @@ async def unpark(connection: AsyncConnection, row: sa.RowMapping) -> list[Stored
     await notifications.notify(connection, notifications.WORK, row["kind"])
     subject = SUBJECTS.get(row["kind"])
     events = await move_subject(connection, subject, row, subject.ready, None) if subject else []
-    return await publish(connection, events, session_id=row["session_id"])
+    await transaction.publish(events, session_id=row["session_id"])
 
 
-async def wake_due(engine: AsyncEngine, kind: WorkKind) -> list[StoredLiveEvent]:
+async def wake_due(publisher: Publisher, kind: WorkKind) -> None:
     """Wake parked work of a kind whose time has come. Any number of processes may try: each piece is woken once."""
     due = (work.c.kind == kind) & sa.text(DUE)
-    async with autocommit(engine).connect() as connection:
+    async with autocommit(publisher.engine).connect() as connection:
         ids = (await connection.execute(sa.select(work.c.id).where(due).order_by(work.c.rank).limit(DUE_AT_ONCE))).scalars().all()
-    return await _unpark_each(engine, ids, due)
+    await _unpark_each(publisher, ids, due)
 
 
-async def _unpark_each(engine: AsyncEngine, ids: Iterable[str], condition: sa.ColumnElement[bool]) -> list[StoredLiveEvent]:
+async def _unpark_each(publisher: Publisher, ids: Iterable[str], condition: sa.ColumnElement[bool]) -> None:
     """Make the rows of work with these ids ready that no other process has locked, and that still meet the condition."""
-    woken: list[StoredLiveEvent] = []
     for work_id in ids:
-        async with engine.begin() as connection:
-            row = await lock_work(connection, condition & (work.c.id == work_id), skip_locked=True)
-            woken += await unpark(connection, row) if row else []
-    return woken
+        async with publisher.transaction() as transaction:
+            row = await lock_work(transaction.connection, condition & (work.c.id == work_id), skip_locked=True)
+            if row:
+                await unpark(transaction, row)
 
 
-async def cancel(
-    connection: AsyncConnection, kind: WorkKind, subject_id: str, *, reason: str
-) -> tuple[CancelAnswer, list[StoredLiveEvent]]:
-    """End work that waits at once, and notify the worker of work that runs. Asking twice changes nothing.
-
-    Return also the events that were published.
-    """
+async def cancel(transaction: Transaction, kind: WorkKind, subject_id: str, *, reason: str) -> CancelAnswer:
+    """End work that waits at once, and notify the worker of work that runs. Asking twice changes nothing."""
+    connection = transaction.connection
     row = await lock_work(connection, work_of(kind, subject_id))
     if row is None or row["state"] == WorkState.DONE:
-        return CancelAnswer.ALREADY_ENDED, []
+        return CancelAnswer.ALREADY_ENDED
     if row["state"] != WorkState.CLAIMED:
-        return CancelAnswer.CANCELLED, await release(connection, row, End(RunStatus.CANCELLED, reason))
+        await release(transaction, row, End(RunStatus.CANCELLED, reason))
+        return CancelAnswer.CANCELLED
     if row["cancel_requested"]:
-        return CancelAnswer.CANCELLING, []
+        return CancelAnswer.CANCELLING
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(cancel_requested=True))
     await notifications.notify(connection, notifications.CANCEL, row["subject_id"])
     subject = SUBJECTS.get(row["kind"])
     events = await move_subject(connection, subject, row, subject.cancelling, None) if subject and subject.cancelling else []
-    return CancelAnswer.CANCELLING, await publish(connection, events, session_id=row["session_id"])
+    await transaction.publish(events, session_id=row["session_id"])
+    return CancelAnswer.CANCELLING
 
 
-async def wake_within(engine: AsyncEngine, budgets: Sequence[PeriodBudget], now: datetime) -> list[StoredLiveEvent]:
+async def wake_within(publisher: Publisher, budgets: Sequence[PeriodBudget], now: datetime) -> None:
     """Wake investigations that a budget did not let begin, by priority and age, as far as there is room for them now.
 
     Any number of processes may try: each is woken once.
     """
-    async with autocommit(engine).connect() as connection:
+    async with autocommit(publisher.engine).connect() as connection:
         waiting = [(row.id, BudgetWait(row.budget, row.needs)) for row in await connection.execute(_WAITING)]
-    if not waiting:
-        return []
-    states = await PostgresSpendingStore(engine).states(budgets, now)
-    return await _unpark_each(engine, released(waiting, states), sa.literal_column(_PARKED_BY_BUDGET, sa.Boolean))
+    if waiting:
+        states = await PostgresSpendingStore(publisher.engine).states(budgets, now)
+        await _unpark_each(publisher, released(waiting, states), sa.literal_column(_PARKED_BY_BUDGET, sa.Boolean))

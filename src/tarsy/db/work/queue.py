@@ -12,10 +12,9 @@ import anyio
 import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import autocommit
-from tarsy.db.outbox import publish
+from tarsy.db.outbox import Publisher, Transaction
 from tarsy.db.retry import is_transient
 from tarsy.db.rows import Row
 from tarsy.db.tables import sql_list, work
@@ -23,7 +22,6 @@ from tarsy.db.work.parking import DUE, wake_due
 from tarsy.db.work.release import finish, lock_claimed, lock_work, release
 from tarsy.db.work.subjects import SUBJECTS
 from tarsy.domain.claim import Claim, WorkKind
-from tarsy.domain.live_events import StoredLiveEvent
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Pause, Release, RetryLater, RetryPolicy, WorkRules, WorkState
 
@@ -90,19 +88,17 @@ class _UnreadableError(Exception):
 class WorkQueue:
     """The table of work for one process (`pod_id`), which claims any work, or only that of the given sessions."""
 
-    def __init__(self, engine: AsyncEngine, *, pod_id: str, sessions: Collection[str] | None = None) -> None:
-        self._engine = engine
-        self._autocommit = autocommit(engine)
+    def __init__(self, publisher: Publisher, *, pod_id: str, sessions: Collection[str] | None = None) -> None:
+        self._publisher = publisher
+        self._autocommit = autocommit(publisher.engine)
         self._pod = pod_id
         # May grow.
         self._sessions = sessions
         # The workers of a process wait here and not in the database, where each of them would hold a connection that the heartbeat needs.
         self._lock = anyio.Lock()
 
-    async def claim(
-        self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int
-    ) -> tuple[Claimed[Any] | None, list[StoredLiveEvent]]:
-        """Claim the first work of a kind that can be read, or None when there is none or no room for it; return also what was published.
+    async def claim(self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int) -> Claimed[Any] | None:
+        """Claim the first work of a kind that can be read, or None when there is none or no room for it.
 
         `counted` are the kinds that share `max_concurrent_sessions`.
         """
@@ -117,39 +113,36 @@ class WorkQueue:
             "time_limit": rules.time_limit,
             "sessions": list(self._sessions or ()),
         }
-        published: list[StoredLiveEvent] = []
         while True:
             async with self._autocommit.connect() as connection:
                 # Most of the time there is nothing to claim, and no process has to wait for the lock to find out.
                 found = (await connection.execute(_claimable(rules, limited=limited), parameters)).one()
             if found.due:
-                published += await wake_due(self._engine, rules.kind)
+                await wake_due(self._publisher, rules.kind)
             elif not found.ready:
-                return None, published
+                return None
             try:
-                async with self._lock, self._engine.begin() as connection:
-                    await connection.execute(CLAIM_LOCK)
-                    row = (await connection.execute(_claim(rules, limited=limited), parameters)).mappings().first()
-                    claimed, events = await self._claimed(connection, rules.kind, row, token) if row else (None, [])
+                async with self._lock, self._publisher.transaction() as transaction:
+                    await transaction.connection.execute(CLAIM_LOCK)
+                    row = (await transaction.connection.execute(_claim(rules, limited=limited), parameters)).mappings().first()
+                    return await self._claimed(transaction, rules.kind, row, token) if row else None
             except _UnreadableError as unreadable:
                 # The claim was rolled back, so that the session still begins when it can be read. Meanwhile no other work waits for it.
-                async with self._engine.begin() as connection:
-                    row = await lock_work(connection, (work.c.id == unreadable.work_id) & (work.c.state == WorkState.READY.value))
-                    published += await release(connection, row, RetryLater(unreadable.retry_after)) if row else []
-            else:
-                return claimed, [*published, *events]
+                async with self._publisher.transaction() as transaction:
+                    is_ready = (work.c.id == unreadable.work_id) & (work.c.state == WorkState.READY.value)
+                    if row := await lock_work(transaction.connection, is_ready):
+                        await release(transaction, row, RetryLater(unreadable.retry_after))
 
-    async def _claimed(
-        self, connection: AsyncConnection, kind: WorkKind, row: Row, token: str
-    ) -> tuple[Claimed[Any] | None, list[StoredLiveEvent]]:
+    async def _claimed(self, transaction: Transaction, kind: WorkKind, row: Row, token: str) -> Claimed[Any] | None:
+        connection = transaction.connection
         claim = Claim(kind, row["work_id"], row["work_subject_id"], token, row["work_session_id"])
         subject = SUBJECTS.get(kind)
         if subject is None:
-            return Claimed(claim, None, row["seconds_left"], row["work_attempts"]), []
+            return Claimed(claim, None, row["seconds_left"], row["work_attempts"])
         if row["id"] is None:
             # Its subject has ended without it: there is nothing left to do.
             await finish(connection, claim)
-            return None, []
+            return None
         try:
             value = await subject.read(connection, row)
             moved = subject.moved(row, row["now"], None)
@@ -162,9 +155,10 @@ class WorkQueue:
                 raise _UnreadableError(claim.id, delay) from error
             # The other lines of a validation error quote the data.
             reason = f"its stored data cannot be read: {type(error).__name__}: {''.join(str(error).splitlines()[:1])}"
-            return None, await release(connection, await lock_claimed(connection, claim), End(RunStatus.FAILED, reason))
-        published = await publish(connection, moved, session_id=claim.session)
-        return Claimed(claim, value, row["seconds_left"], row["work_attempts"], subject.begins(row)), published
+            await release(transaction, await lock_claimed(connection, claim), End(RunStatus.FAILED, reason))
+            return None
+        await transaction.publish(moved, session_id=claim.session)
+        return Claimed(claim, value, row["seconds_left"], row["work_attempts"], subject.begins(row))
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         """Store a heartbeat of these claims; return, per claim id, whether the claim is still held, or why it is to be parked."""
@@ -187,15 +181,16 @@ class WorkQueue:
         async with self._autocommit.connect() as connection:
             return (await connection.execute(_CANCELLED_EXECUTIONS, {"sessions": sessions})).scalars().all()
 
-    async def release(self, claim: Claim, how: Release) -> list[StoredLiveEvent]:
+    async def release(self, claim: Claim, how: Release) -> None:
         """Release a claim, unless something else was asked for meanwhile; do nothing if the claim was lost."""
-        async with self._engine.begin() as connection:
-            row = await lock_work(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token))
-            return await release(connection, row, how) if row else []
+        async with self._publisher.transaction() as transaction:
+            is_held = (work.c.id == claim.id) & (work.c.claim_token == claim.token)
+            if row := await lock_work(transaction.connection, is_held):
+                await release(transaction, row, how)
 
     async def finish(self, claim: Claim) -> None:
         """End work that has no subject whose end would end it."""
-        async with self._engine.begin() as connection:
+        async with self._publisher.engine.begin() as connection:
             await finish(connection, claim)
 
 

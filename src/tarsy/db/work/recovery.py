@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from tarsy.db.outbox import Publisher
 from tarsy.db.tables import events, work
 from tarsy.db.work.release import lock_work, release
 from tarsy.domain.claim import Claim, WorkKind
-from tarsy.domain.live_events import LiveEventType, StoredLiveEvent, session_channel
+from tarsy.domain.live_events import LiveEventType, session_channel
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import End, Recovered, WorkState, orphan_release
 
@@ -19,10 +20,10 @@ log = structlog.get_logger(__name__)
 class Recovery:
     """Finds orphaned work and releases it."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self._engine = engine
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
 
-    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> tuple[list[Recovered], list[StoredLiveEvent]]:
+    async def run(self, *, silent_seconds: float, limits: Mapping[WorkKind, int]) -> list[Recovered]:
         """Release all work without a heartbeat for `silent_seconds`.
 
         `limits` is how often work may stop in the same place, for each kind that this process knows.
@@ -30,10 +31,9 @@ class Recovery:
         silent = work.c.heartbeat_at < sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, silent_seconds)
         # Written out, so that the partial index of claimed work is used.
         orphan = (work.c.state == sa.literal_column(f"'{WorkState.CLAIMED}'")) & silent & work.c.kind.in_(list(limits))
-        async with self._engine.connect() as connection:
+        async with self._publisher.engine.connect() as connection:
             ids = (await connection.execute(sa.select(work.c.id).where(orphan))).scalars().all()
         recovered: list[Recovered] = []
-        published: list[StoredLiveEvent] = []
         for work_id in ids:
             try:
                 taken = await self._recover(orphan & (work.c.id == work_id), limits)
@@ -41,24 +41,22 @@ class Recovery:
                 log.warning("queue.recovery_failed", work_id=work_id, error=str(error) or type(error).__name__)
                 continue
             if taken:
-                recovered.append(taken[0])
-                published += taken[1]
-        return recovered, published
+                recovered.append(taken)
+        return recovered
 
-    async def _recover(
-        self, orphan: sa.ColumnElement[bool], limits: Mapping[WorkKind, int]
-    ) -> tuple[Recovered, list[StoredLiveEvent]] | None:
-        async with self._engine.begin() as connection:
+    async def _recover(self, orphan: sa.ColumnElement[bool], limits: Mapping[WorkKind, int]) -> Recovered | None:
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
             # A row that is locked has a writer: its worker lives, or another process recovers it.
             row = await lock_work(connection, orphan, skip_locked=True)
             if row is None:
                 return None
             kind = WorkKind(row["kind"])
             outcome = orphan_release(stuck_before=row["stuck_recoveries"], moved_on=await _moved_on(connection, row), limit=limits[kind])
-            published = await release(connection, row, outcome)
+            await release(transaction, row, outcome)
         given_up = isinstance(outcome, End) and outcome.status is RunStatus.FAILED and not row["cancel_requested"]
         claim = Claim(kind, row["id"], row["subject_id"], row["claim_token"], row["session_id"])
-        return Recovered(claim, given_up=given_up), published
+        return Recovered(claim, given_up=given_up)
 
 
 # The events that announce the end of a step; the beginning of one is no progress.

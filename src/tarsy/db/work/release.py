@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db import notifications
-from tarsy.db.outbox import publish
+from tarsy.db.outbox import Transaction
 from tarsy.db.rows import storable
 from tarsy.db.run.status import abandon_runs, expire_approvals, interrupt_events
 from tarsy.db.tables import approvals, pauses, work
 from tarsy.db.work.subjects import SUBJECTS, Subject
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
-from tarsy.domain.live_events import LiveEvent, StoredLiveEvent
+from tarsy.domain.live_events import LiveEvent
 from tarsy.domain.work import (
     PRIORITY_HEAD_START,
     WOKEN_HEAD_START,
@@ -60,8 +60,9 @@ async def lock_claimed(connection: AsyncConnection, claim: Claim) -> sa.RowMappi
     return row
 
 
-async def release(connection: AsyncConnection, row: sa.RowMapping, wanted: Release) -> list[StoredLiveEvent]:
+async def release(transaction: Transaction, row: sa.RowMapping, wanted: Release) -> None:
     """Release a locked row of work as `wanted`, or as was asked for meanwhile, and publish what changed."""
+    connection = transaction.connection
     outcome = effective_release(wanted, cancel_requested=row["cancel_requested"], wake_requested=row["wake_requested"])
     if isinstance(outcome, Park) and outcome.pause is not None:
         # The end of a pause, which wakes the work that it parked, waits for this transaction.
@@ -83,7 +84,7 @@ async def release(connection: AsyncConnection, row: sa.RowMapping, wanted: Relea
     await connection.execute(sa.update(work).where(work.c.id == row["id"]).values(_NOT_CLAIMED | _columns(row, outcome)))
     if not isinstance(outcome, Park):
         await notifications.notify(connection, notifications.WORK, row["kind"])
-    return await publish(connection, events, session_id=row["session_id"])
+    await transaction.publish(events, session_id=row["session_id"])
 
 
 async def _close_run(connection: AsyncConnection, subject: Subject, row: sa.RowMapping, outcome: Release) -> list[LiveEvent]:
