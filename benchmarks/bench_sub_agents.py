@@ -65,7 +65,6 @@ async def seconds_for(url: str, agents: int) -> tuple[float, int]:
     llm = in_process_client(env={}, recordings=lambda _name: written, replay_speed=1.0)
     async with application(settings, overrides=Overrides(tools=TrivialTools(), llm=llm)) as running:
         await running.services.repositories.sessions.insert(_session())
-        assert running.pool is not None
         started = time.monotonic()
         await running.pool.run_waiting(INVESTIGATION)
         return time.monotonic() - started, _in_use(running)

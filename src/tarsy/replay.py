@@ -163,19 +163,18 @@ async def _run(running: Application, recording: Recording, chain: ResolvedChain)
     session = session_from(recording, chain, now=SystemClock().now())
     await SkillTextRepository(running.engine).store(recording.skills.values())
     await services.repositories.sessions.insert(session)
-    if pool:
-        await pool.run_waiting(INVESTIGATION)
-        questions = iter(recording.questions)
-        for kind in follow_ups(recording):
-            if kind is StageType.CHAT:
-                await services.repositories.chats.ask(session.id, next(questions), author="replay")
-                await pool.run_waiting(CHAT_ANSWER)
-                continue
-            # The end of the session has already requested the first score.
-            latest = await services.repositories.scores.latest(session.id)
-            if latest is None or latest.status is not RunStatus.PENDING:
-                await services.repositories.scores.request(session.id, requested_by="replay")
-            await pool.run_waiting(SCORING)
+    await pool.run_waiting(INVESTIGATION)
+    questions = iter(recording.questions)
+    for kind in follow_ups(recording):
+        if kind is StageType.CHAT:
+            await services.repositories.chats.ask(session.id, next(questions), author="replay")
+            await pool.run_waiting(CHAT_ANSWER)
+            continue
+        # The end of the session has already requested the first score.
+        latest = await services.repositories.scores.latest(session.id)
+        if latest is None or latest.status is not RunStatus.PENDING:
+            await services.repositories.scores.request(session.id, requested_by="replay")
+        await pool.run_waiting(SCORING)
     found = await RecordingSource(running.engine).read(session.id)
     if found is None or found.outcome is None:
         raise NotReplayableError("the replayed session is missing from the database")

@@ -53,15 +53,15 @@ async def run_server(settings: Settings) -> None:
             for warning in running.services.system.installation.warnings():
                 log.warning("server.remark", remark=warning.message)
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_handle_signals, signals, http, running, had_terminal, name="signals")
+                tasks.start_soon(_handle_signals, signals, running, had_terminal, name="signals")
                 tasks.start_soon(_work, http, running, name="workers")
                 if settings.role is not ProcessRole.WORKER:
                     tasks.start_soon(running.slack.run, name="slack")
-                if running.pool:
+                if settings.role is not ProcessRole.API:
                     tasks.start_soon(running.notifications.run, name="notifications")
-                    tasks.start_soon(_start_at_release, running.pool, start_deadline, name="shutdown deadline")
+                tasks.start_soon(_start_at_release, running.pool, start_deadline, name="shutdown deadline")
                 if settings.lifeline is not None:
-                    tasks.start_soon(_end_with_parent, settings.lifeline, http, running, name="lifeline")
+                    tasks.start_soon(_end_with_parent, settings.lifeline, running, name="lifeline")
                 # What is loaded by now stays: if the garbage collector examined it again and again, all streams would pause for 0.1 s each time.
                 gc.freeze()
                 with _announced(listening, settings, running):
@@ -101,7 +101,6 @@ async def _start_at_release(pool: WorkerPool, start_deadline: Callable[[], None]
 
 async def _handle_signals(
     signals: AsyncIterator[signal.Signals],
-    http: HttpServer,
     running: Application,
     had_terminal: bool,  # noqa: FBT001 - start_soon passes by position
 ) -> None:
@@ -113,29 +112,23 @@ async def _handle_signals(
             running.reload.request()
             continue
         log.info("server.stopping", signal=signal.Signals(number).name)
-        if running.pool is None:
-            http.should_exit = True
-        elif first:
+        if first:
             running.pool.drain()
         else:
             running.pool.stop_now()
         first = False
 
 
-async def _end_with_parent(lifeline: int, http: HttpServer, running: Application) -> None:
+async def _end_with_parent(lifeline: int, running: Application) -> None:
     """Stop when the parent process is gone, and release what runs, so that other processes resume it."""
     await anyio.wait_readable(lifeline)
     log.warning("server.parent_died")
-    if running.pool is None:
-        http.should_exit = True
-    else:
-        running.pool.stop_now()
+    running.pool.stop_now()
 
 
 async def _work(http: HttpServer, running: Application) -> None:
-    if running.pool:
-        await running.pool.run()
-        http.should_exit = True
+    await running.pool.run()
+    http.should_exit = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +158,13 @@ async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
 
             def work_on(session_id: str) -> None:
                 sessions.add(session_id)
-                if running.pool:
-                    running.pool.on_gap()
+                running.pool.on_gap()
 
             try:
                 yield LocalServer(f"http://127.0.0.1:{listening.getsockname()[1]}", token, work_on)
             finally:
                 # In order even if the block failed: workers that are cancelled in the middle of a query log errors.
-                if running.pool:
-                    running.pool.stop_now()
+                running.pool.stop_now()
                 http.should_exit = True
                 with anyio.move_on_after(STOP_SECONDS, shield=True):
                     await http.ended.wait()

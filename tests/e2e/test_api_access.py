@@ -12,9 +12,17 @@ from support.api_world import World, world
 from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.services import Health
 from tarsy.api.tokens import ApiTokens
+from tarsy.config.schema.system import QueueConfig
 from tarsy.db.connection import create_engine
+from tarsy.db.outbox import Publisher
+from tarsy.db.retry import is_transient
+from tarsy.db.work.queue import WorkQueue
+from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import in_process_client
+from tarsy.queue.handler import Runner
+from tarsy.queue.pool import WorkerPool
 from tarsy.server import local_server
+from tarsy.session.run_scope import Cancellations
 from tarsy.settings import Settings
 from tarsy.wiring.installation import probes
 
@@ -238,7 +246,9 @@ async def test_a_process_is_alive_without_its_database_and_ready_only_with_it_an
 
 async def test_a_database_that_is_away_is_a_503_in_the_one_shape_and_no_stranger_reads_where_it_is(postgres_server: str) -> None:
     nowhere = postgres_server.replace("port=5432", "port=1")
-    looked = probes(create_engine(nowhere), in_process_client(env={}), None)
+    engine = create_engine(nowhere)
+    runner = Runner(queue=WorkQueue(Publisher(engine), pod_id="test"), cancellations=Cancellations(), is_transient=is_transient)
+    looked = probes(engine, in_process_client(env={}), WorkerPool(QueueConfig(), runner, None, (), clock=SystemClock()))
     async with world(nowhere, probes=looked) as api:
         answer = await api.client.get("/api/v1/sessions")
         public = [await api.client.get(path) for path in ("/health", "/ready")]

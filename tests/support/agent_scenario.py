@@ -204,7 +204,6 @@ class Scenario:
     async def play(self, database_url: str) -> Recording:
         """Run it all and read it back."""
         async with self.running(database_url) as running:
-            assert running.pool is not None
             await running.pool.run_waiting(INVESTIGATION)
             for question in self.questions:
                 await running.services.repositories.chats.ask(SESSION_ID, question, author="tester")

@@ -34,7 +34,6 @@ class Site:
 
     async def work(self) -> str:
         """Let the worker do what it can; return the status of the session."""
-        assert self.running.pool is not None
         with anyio.fail_after(60):
             await self.running.pool.run_waiting(INVESTIGATION)
         return await self.ground.status(self.session_id)

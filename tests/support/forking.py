@@ -27,7 +27,6 @@ class Forking:
     http: httpx.AsyncClient
 
     async def work(self) -> None:
-        assert self.running.pool is not None
         await self.running.pool.run_waiting(INVESTIGATION)
 
     async def get(self, path: str) -> dict[str, Any]:

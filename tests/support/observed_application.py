@@ -47,7 +47,6 @@ class ObservedSession:
 
     async def run_waiting(self, on_event: Callable[[], object] = bool) -> None:
         """Run the session to its end, watching; `on_event` is called whenever the watcher has got something."""
-        assert self.running.pool is not None
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 await tasks.start(self._watch, on_event)

@@ -42,7 +42,6 @@ async def replay_recording(database_url: str, recording: Recording) -> Recording
     async with playing(database_url, recording, RecordedToolServers(recording), older_rules=older) as running:
         await SkillTextRepository(running.engine).store(recording.skills.values())
         await running.services.repositories.sessions.insert(session)
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         for question in recording.questions:
             await running.services.repositories.chats.ask(session.id, question, author="tester")

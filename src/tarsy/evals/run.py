@@ -66,11 +66,9 @@ async def pipeline(
         async with application(own, loaded=isolated(loaded, jobs), overrides=replaced) as running:
             with single_errors():
                 async with anyio.create_task_group() as tasks:
-                    if running.pool:
-                        tasks.start_soon(running.pool.run, name="workers")
+                    tasks.start_soon(running.pool.run, name="workers")
                     yield Pipeline(running, llm)
-                    if running.pool:
-                        running.pool.stop_now()
+                    running.pool.stop_now()
 
 
 def isolated(loaded: LoadedConfig, jobs: int) -> LoadedConfig:

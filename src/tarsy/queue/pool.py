@@ -1,4 +1,4 @@
-"""WorkerPool: claims work, sends heartbeats, recovers orphans, and stops without losing anything."""
+"""WorkerPool: claims work, sends heartbeats, recovers orphans, and stops without losing anything. Without handlers it has no workers."""
 
 import itertools
 import random
@@ -92,7 +92,8 @@ class WorkerPool:
         self.on_gap()
 
     def _resize(self) -> None:
-        """Give each lane its number of workers."""
+        """Give each lane that has a handler its number of workers."""
+        lanes = {handler.rules.lane for handler in self._handlers.values()}
         # One for every notification that may be sent at once: a receiver that hangs keeps no worker from the other targets.
         senders = sum(handler.rules.max_concurrent or 1 for handler in self._handlers.values() if handler.rules.lane is Lane.NOTIFICATIONS)
         for lane, name, wanted in (
@@ -100,13 +101,14 @@ class WorkerPool:
             (Lane.FOLLOW_UPS, "followup", FOLLOWUP_WORKERS),
             (Lane.NOTIFICATIONS, "notifier", senders),
         ):
+            count = wanted if lane in lanes else 0
             present = [slot for slot in self.slots if slot.lane is lane]
             # Idle workers retire first.
             for place, slot in enumerate(sorted(present, key=lambda slot: slot.claim is None)):
-                slot.retired = place >= wanted
+                slot.retired = place >= count
             taken = {slot.name for slot in present}
             names = (free for number in itertools.count(1) if (free := f"{name}-{number}") not in taken)
-            for free in itertools.islice(names, max(0, wanted - len(present))):
+            for free in itertools.islice(names, max(0, count - len(present))):
                 slot = Slot(free, lane)
                 self.slots.append(slot)
                 if self._workers:
@@ -140,7 +142,8 @@ class WorkerPool:
     async def run(self) -> None:
         """Work until `drain` was called and all work is finished or released."""
         async with anyio.create_task_group() as maintenance:
-            maintenance.start_soon(self._send_heartbeats, name="heartbeats")
+            if self._handlers:
+                maintenance.start_soon(self._send_heartbeats, name="heartbeats")
             if self._recovery:
                 maintenance.start_soon(self._recover_orphans, self._recovery, name="orphan recovery")
             async with anyio.create_task_group() as workers:

@@ -25,7 +25,6 @@ from tarsy.db.processes import ProcessRepository
 from tarsy.db.retention import PostgresRetentionStore
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.work.parking import wake_within
-from tarsy.db.work.recovery import Recovery
 from tarsy.domain.diagnosis import LiveProcess
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.intake.maintenance import maintain_incidents
@@ -39,9 +38,8 @@ from tarsy.settings import ProcessRole, Settings
 from tarsy.skills.sync import fetch_skills
 from tarsy.telemetry.exposition import show_installation
 from tarsy.telemetry.measured_requests import EventLag, MeasuredHttp
-from tarsy.telemetry.measured_work import MeasuredRecovery
 from tarsy.tools.connection import load_mcp_sdk
-from tarsy.wiring.configured import Configured, build_handlers, build_runner, build_services
+from tarsy.wiring.configured import Configured, build_handlers, build_pool, build_runner, build_services
 from tarsy.wiring.infrastructure import Infrastructure, Overrides, open_infrastructure, skill_texts
 from tarsy.wiring.installation import models_in_use, watched_servers
 from tarsy.wiring.reload import Reload
@@ -52,12 +50,12 @@ PREPARE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """The running application; `pool` is None in a process that only serves the API."""
+    """The running application. The pool of a process that only serves the API has no workers."""
 
     api: FastAPI
     # As built at the start; a reload replaces those of the API.
     services: Services
-    pool: WorkerPool | None
+    pool: WorkerPool
     # Makes notifications; only a server that works for the installation runs it.
     notifications: NotificationFeed
     # Connected while the server runs.
@@ -86,11 +84,8 @@ async def application(
         database, metrics, clock = infrastructure.database, infrastructure.telemetry.metrics, SystemClock()
         engine, listener = database.engine, database.listener
         reload = Reload(settings, loaded, clock=clock)
-        pool = None
+        pool = build_pool(infrastructure, configured)
         if settings.role is not ProcessRole.API:
-            recovery = MeasuredRecovery(Recovery(infrastructure.publisher), metrics) if configured.overrides.own_sessions is None else None
-            runner, handlers = build_runner(infrastructure, configured), build_handlers(infrastructure, configured)
-            pool = WorkerPool(configured.queue, runner, recovery, handlers, clock=clock)
             listener.subscribe(WORK, pool.on_work)
             listener.subscribe(CANCEL, pool.on_cancel)
             listener.subscribe(PAUSE, pool.on_pause)
@@ -121,16 +116,17 @@ async def application(
 
 @asynccontextmanager
 async def api_on_database(settings: Settings, overrides: Overrides) -> AsyncGenerator[FastAPI]:
-    """Build the API on its database and run nothing else: for commands while no server runs.
+    """Build the API on its database, without workers, and run nothing else: for commands while no server runs.
 
     Raises:
         ConfigError: the configuration has problems (all of them are in it).
         DatabaseUnavailableError: there is no database to work with.
     """
-    loaded = load_config(settings.config_dir, settings.env)
+    settings, loaded = replace(settings, role=ProcessRole.API), load_config(settings.config_dir, settings.env)
     configured = Configured(settings, loaded, overrides)
     async with open_infrastructure(settings, loaded, overrides) as infrastructure:
-        yield create_app(build_services(infrastructure, configured, None, Reload(settings, loaded, clock=SystemClock())))
+        pool, reload = build_pool(infrastructure, configured), Reload(settings, loaded, clock=SystemClock())
+        yield create_app(build_services(infrastructure, configured, pool, reload))
 
 
 async def _import_sdks(configured: Configured) -> None:
@@ -156,8 +152,8 @@ async def _maintain(
     started = clock.now()
 
     def process() -> LiveProcess:
-        workers, role = len(pool.slots) if pool else 0, configured.settings.role.value
-        return LiveProcess(id=infrastructure.pod_id, role=role, workers=workers, version=__version__, started_at=started)
+        role = configured.settings.role.value
+        return LiveProcess(id=infrastructure.pod_id, role=role, workers=len(pool.slots), version=__version__, started_at=started)
 
     presence = Presence(
         ProcessRepository(engine, lambda: budgets.budgets),
@@ -219,5 +215,4 @@ def _apply(infrastructure: Infrastructure, new: Configured, running: Application
     infrastructure.tools.monitor.watch(servers)
     running.slack.reconfigure()
     running.notifications.reconfigure(new.notifications, new.mask)
-    if running.pool:
-        running.pool.reconfigure(queue, runner, handlers)
+    running.pool.reconfigure(queue, runner, handlers)

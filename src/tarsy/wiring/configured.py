@@ -46,6 +46,7 @@ from tarsy.db.tool_pins import ToolPinRepository
 from tarsy.db.usage import UsageRepository
 from tarsy.db.work.pauses import PauseRepository
 from tarsy.db.work.queue import WorkQueue
+from tarsy.db.work.recovery import Recovery
 from tarsy.demo.samples import recording_loader
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.intake.policy import policy_of
@@ -61,11 +62,11 @@ from tarsy.session.chains import CombinedChains, ConfiguredChains
 from tarsy.session.handlers import session_handlers
 from tarsy.session.runbook import RunbookSource
 from tarsy.session.submission import SubmissionService
-from tarsy.settings import Settings
+from tarsy.settings import ProcessRole, Settings
 from tarsy.setup.service import SetupService
 from tarsy.telemetry.exposition import ProcessGauges
 from tarsy.telemetry.measured_requests import CountedIntake
-from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue
+from tarsy.telemetry.measured_work import MeasuredJournal, MeasuredQueue, MeasuredRecovery
 from tarsy.telemetry.traced_calls import TracedModel, TracedToolServers
 from tarsy.telemetry.traced_runs import TracedHistory
 from tarsy.tools.masking.masker import Masker, Unmasked
@@ -152,8 +153,18 @@ def build_runner(infrastructure: Infrastructure, configured: Configured) -> Runn
     )
 
 
+def build_pool(infrastructure: Infrastructure, configured: Configured) -> WorkerPool:
+    """Return the worker pool, which does not run yet. It has no workers in a process that only serves the API."""
+    handlers = build_handlers(infrastructure, configured)
+    recovers = bool(handlers) and configured.overrides.own_sessions is None
+    recovery = MeasuredRecovery(Recovery(infrastructure.publisher), infrastructure.telemetry.metrics) if recovers else None
+    return WorkerPool(configured.queue, build_runner(infrastructure, configured), recovery, handlers, clock=SystemClock())
+
+
 def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Sequence[Handler[Any]]:
-    """Return a handler for each kind of work. A new kind is added here."""
+    """Return a handler for each kind of work, or none for a process that only serves the API. A new kind is added here."""
+    if configured.settings.role is ProcessRole.API:
+        return ()
     engine, publisher = infrastructure.database.engine, infrastructure.publisher
     spans, clock = infrastructure.telemetry.spans, SystemClock()
     tools, history, overrides = infrastructure.tools.servers, SessionHistory(engine), configured.overrides
@@ -196,7 +207,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
     return [*sessions, *deliveries]
 
 
-def build_services(infrastructure: Infrastructure, configured: Configured, pool: WorkerPool | None, reload: Reload) -> Services:
+def build_services(infrastructure: Infrastructure, configured: Configured, pool: WorkerPool, reload: Reload) -> Services:
     config, settings, loaded = configured.config, configured.settings, configured.loaded
     engine, publisher = infrastructure.database.engine, infrastructure.publisher
     pod_id, telemetry = infrastructure.pod_id, infrastructure.telemetry
@@ -265,7 +276,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
         ),
         health=HealthServices(
             probes=probes(engine, infrastructure.llm, pool),
-            is_stopping=lambda: pool is not None and pool.is_draining,
+            is_stopping=lambda: pool.is_draining,
             metrics=gauges.scrape,
         ),
         live=LiveServices(hub=infrastructure.live.hub),

@@ -35,7 +35,7 @@ from tarsy.wiring.reload import Reload
 log = structlog.get_logger(__name__)
 
 
-def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapping[str, Probe]:
+def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool) -> Mapping[str, Probe]:
     """Return the probes by name. Their results need no login, so only the log has addresses and causes."""
 
     async def database() -> Health:
@@ -47,7 +47,7 @@ def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool | None) -> Mapp
         return Health(healthy=True)
 
     async def workers() -> Health:
-        if pool is None:
+        if not pool.slots:
             return Health(healthy=True, message="this process has no workers")
         busy = sum(slot.claim is not None for slot in pool.slots)
         return Health(healthy=True, details={"workers": len(pool.slots), "busy": busy})
@@ -231,7 +231,6 @@ def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealt
     return ServerHealth(name=name, transport=transport, error=reason)
 
 
-def worker_items(pool: WorkerPool | None) -> Sequence[WorkerItem]:
+def worker_items(pool: WorkerPool) -> Sequence[WorkerItem]:
     """Return the workers of this process; none if it only serves the API."""
-    slots = pool.slots if pool else ()
-    return tuple(WorkerItem.build(slot, session_id=slot.claim.session if slot.claim else None) for slot in slots)
+    return tuple(WorkerItem.build(slot, session_id=slot.claim.session if slot.claim else None) for slot in pool.slots)

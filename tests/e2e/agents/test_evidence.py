@@ -55,7 +55,6 @@ def _scenario(*answered: Any, log: str = LOG, alert: str = ALERT, more: tuple[Re
 
 
 async def _investigated(running: Application) -> dict[str, Any]:
-    assert running.pool is not None
     await running.pool.run_waiting(INVESTIGATION)
     session = await running.services.repositories.sessions.get(SESSION_ID)
     checked = await running.services.repositories.citations.of_analysis(SESSION_ID)
@@ -297,7 +296,6 @@ async def test_a_chat_answer_cites_old_and_new_results_which_stay_citable(databa
     tools = [*scenario.tools, answers("2.chat/1.ChatAgent", "q", "k8s.pods", "web-1 Running again")]
     async with Scenario(scenario.chain, scenario.calls, tools).running(database_url) as running:
         await _investigated(running)
-        assert running.pool is not None
         for question in ("Is it well?", "Sure?"):
             await running.services.repositories.chats.ask(SESSION_ID, question, author="tester")
             await running.pool.run_waiting(CHAT_ANSWER)
@@ -424,7 +422,6 @@ async def test_a_report_holds_the_verdict_the_chat_and_every_cited_result(databa
     tools = [*scenario.tools, answers("2.chat/1.ChatAgent", "q", "k8s.pods", "web-1 Running again")]
     async with Scenario(scenario.chain, scenario.calls, tools, ["Is it well?"]).running(database_url) as running:
         await _investigated(running)
-        assert running.pool is not None
         await running.services.repositories.chats.ask(SESSION_ID, "Is it well?", author="tester")
         await running.pool.run_waiting(CHAT_ANSWER)
         made = {name: await to_thread.run_sync(_reported, database_url, tmp_path / name) for name in ("a.html", "a.md", "a.pdf")}

@@ -51,7 +51,6 @@ async def test_a_finished_session_is_judged(database_url: str) -> None:
         [*INVESTIGATED, says("2.scoring/1.ScoringAgent", 0, "## Analysis\nThorough.\n\n## Missing tools\nDisk usage.\n\nSCORE: 83")],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         await running.pool.run_waiting(SCORING)
         score = await running.services.repositories.scores.latest(SESSION_ID)
@@ -63,7 +62,6 @@ async def test_a_finished_session_is_judged(database_url: str) -> None:
 async def test_a_judge_without_a_score_fails_and_leaves_the_session_alone(database_url: str) -> None:
     scenario = Scenario(chain(stage(agent())), [*INVESTIGATED, says("2.scoring/1.ScoringAgent", 0, "Very good!")])
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         await running.pool.run_waiting(SCORING)
         score = await running.services.repositories.scores.latest(SESSION_ID)

@@ -52,7 +52,6 @@ class Hinted:
 
     async def play(self, database_url: str) -> Recording:
         async with self.running(database_url) as running:
-            assert running.pool is not None
             await running.pool.run_waiting(INVESTIGATION)
             self.notes = await running.services.repositories.notes.of_session(SESSION_ID)
             return await read_back(running)
@@ -135,7 +134,6 @@ async def test_a_hint_that_no_agent_can_read_any_more_came_too_late_and_may_be_a
     chat = says("2.chat/1.ChatAgent", 0, "Yes.")
     hinted = Hinted(replace(scenario, calls=[*scenario.calls, chat]), {(f"1.{SUMMARY}", 0): HINT})
     async with hinted.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         notes = running.services.repositories.notes
         [late] = await notes.of_session(SESSION_ID)

@@ -62,7 +62,6 @@ def outage(model: Model, *agents: Any) -> Scenario:
 
 async def work(running: Application, *, kind: WorkKind = INVESTIGATION) -> sa.RowMapping:
     """Do what is due, and tell how its row of work stands."""
-    assert running.pool is not None
     await running.pool.run_waiting(kind)
     async with running.engine.connect() as connection:
         return (await connection.execute(sa.text("SELECT * FROM work WHERE kind = :kind"), {"kind": kind})).mappings().one()

@@ -62,13 +62,11 @@ async def _interrupted(database_url: str, scenario: Scenario) -> Recording:
     """Run a scenario, handed over to another process while its first tool runs."""
     tools = HeldServers(scenario.recording)
     async with playing(database_url, scenario.recording, tools) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         await running.services.repositories.sessions.insert(scenario.session())
         tasks.start_soon(running.pool.run)
         await tools.asked.wait()
         running.pool.stop_now()
     async with playing(database_url, scenario.recording, RecordedToolServers(scenario.recording)) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         return await read_back(running)
 
@@ -240,7 +238,6 @@ async def test_parallel_agents_have_letters_of_their_own_and_the_next_stage_the_
         ],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         seen = await running.services.repositories.evidence.list(SESSION_ID)
         found = await running.services.repositories.evidence.read(SESSION_ID, "B1")

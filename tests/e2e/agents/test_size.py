@@ -135,7 +135,6 @@ async def test_a_model_with_a_far_smaller_window_than_anybody_knew_still_conclud
         [answers(TRACK, f"c{turn}", "k8s.pods", "web-1 Running") for turn in range(34)],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         sent = [call.message_count for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
@@ -212,7 +211,6 @@ async def test_what_a_summarising_model_cannot_be_given_is_the_middle_and_both_a
         [answers(TRACK, "c0", "k8s.logs", big, '{"pod": "web-1"}')],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         trace = await running.services.repositories.interactions.trace(SESSION_ID)
         summary = next(call for call in trace.llm if call.kind == "summarization")
@@ -281,7 +279,6 @@ async def test_hundreds_of_iterations_and_calls_stay_within_the_window(database_
         ],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         sent = [call.message_count for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         recording = await read_back(running)
@@ -303,7 +300,6 @@ async def test_a_long_list_is_folded_below_every_limit_and_what_is_rare_is_quote
         [answers(TRACK, "c0", "k8s.pods", listed)],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         recording = await read_back(running)

@@ -40,7 +40,6 @@ async def _until_ended(running: Application) -> Recording:
         return (await running.services.repositories.sessions.get(SESSION_ID)).status.is_final
 
     await _until(ended)
-    assert running.pool is not None
     running.pool.stop_now()
     return await read_back(running)
 
@@ -56,7 +55,6 @@ async def test_cancelling_in_the_middle_of_an_answer_keeps_what_was_written(data
     )
     recording: Recording | None = None
     async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await _until_shown(running, "llm_thinking")
         recording = await _cancelled(running)
@@ -74,7 +72,6 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(database_url: s
     scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, calls("a", "k8s.pods"))], servers=tools)
     recording: Recording | None = None
     async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await tools.started.wait()
         recording = await _cancelled(running)
@@ -108,7 +105,6 @@ async def test_a_session_cancelled_in_its_last_moment_keeps_its_analysis_and_is_
         servers=tools,
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         tools.engine = running.engine
         await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
@@ -130,7 +126,6 @@ async def test_one_agent_can_be_cancelled_alone(database_url: str) -> None:
     )
     recording: Recording | None = None
     async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await _until_shown(running, "llm_thinking")
         run = await running.services.repositories.interactions.run(SESSION_ID)
@@ -162,7 +157,6 @@ async def test_an_answer_to_a_question_can_be_cancelled_and_the_next_one_asked(d
     recording: Recording | None = None
     statuses: list[RunStatus] = []
     async with scenario.running(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         chats, sessions = running.services.repositories.chats, running.services.repositories.sessions
 
         async def investigated() -> bool:

@@ -90,7 +90,6 @@ async def test_a_client_that_joins_in_mid_stream_finds_the_text_and_gets_the_res
     model = Model()
     model.begins.set()
     async with scenario(model).running(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         hub = running.services.live.hub
         with hub.connect() as early, hub.connect() as late:
             await hub.subscribe(early, session_channel(SESSION_ID), 0)
@@ -157,7 +156,6 @@ async def test_a_session_that_is_cancelled_while_its_worker_has_no_database_ends
 ) -> None:
     model, direct = Model(), create_engine(database_url)
     async with network(database_url) as (outage, url), scenario(model).running(url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await model.asked.wait()
         outage.begin()
@@ -179,7 +177,6 @@ async def test_twenty_sessions_that_stream_and_end_together_all_keep_their_texts
     one = scenario(model, tmp_path)
     ids = [str(uuid4()) for _ in range(MANY)]
     async with one.continued(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         repositories = running.services.repositories
         for session_id in ids:
             await repositories.sessions.insert(replace(one.session(), id=session_id))

@@ -199,7 +199,6 @@ async def test_a_hint_that_kept_agents_have_read_stays_what_it_was(database_url:
     held = Held("p")
     notes: list[dict[str, Any]] = []
     async with submitted(database_url, tmp_path, replace(FIRST, servers=held), OTHER) as session, anyio.create_task_group() as tasks:
-        assert session.running.pool is not None
         tasks.start_soon(session.running.pool.run)
         await held.reached["p"].wait()
         await session.until(SESSION_ID, "LogAgent", "completed")
@@ -223,7 +222,6 @@ async def test_a_sub_agent_that_went_astray_is_set_right_after_the_session_was_c
     recording: Recording | None = None
     timeline: list[dict[str, Any]] = []
     async with submitted(database_url, tmp_path, replace(FIRST, servers=held), OTHER) as session, anyio.create_task_group() as tasks:
-        assert session.running.pool is not None
         tasks.start_soon(session.running.pool.run)
         await held.reached["m"].wait()
         await session.until(SESSION_ID, "PodAgent", "completed")
@@ -250,7 +248,6 @@ async def test_an_agent_that_was_stopped_with_the_session_stays_stopped_and_its_
     forked: dict[str, Any] = {}
     received: list[tuple[str, str]] = []
     async with submitted(database_url, tmp_path, replace(FIRST, servers=held), other) as session, anyio.create_task_group() as tasks:
-        assert session.running.pool is not None
         tasks.start_soon(session.running.pool.run)
         for reached in held.reached.values():
             await reached.wait()

@@ -63,7 +63,6 @@ def sends(call_id: str, name: str, task: str, **more: Any) -> dict[str, Any]:
 
 
 async def investigated(running: Application) -> RecordedOutcome:
-    assert running.pool is not None
     await running.pool.run_waiting(INVESTIGATION)
     return outcome_of(await read_back(running))
 
@@ -354,7 +353,6 @@ async def test_cancelling_a_session_stops_the_agents_that_were_sent(database_url
     outcome: RecordedOutcome | None = None
     ended: dict[str, RunStatus] = {}
     async with one_sent(calls("p", "k8s.pods"), servers=tools).running(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await tools.started.wait()
         await running.services.repositories.sessions.request_cancel(SESSION_ID, actor="tester")
@@ -372,7 +370,6 @@ async def test_one_sub_agent_can_be_cancelled_alone_and_its_sender_is_notified(d
     tools = StuckTools()
     recording: Recording | None = None
     async with one_sent(calls("p", "k8s.pods"), servers=tools).running(database_url) as running, anyio.create_task_group() as tasks:
-        assert running.pool is not None
         tasks.start_soon(running.pool.run)
         await tools.started.wait()
         child = next(one for one in await executions(running) if one.parent_execution_id)

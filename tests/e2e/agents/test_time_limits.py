@@ -76,7 +76,6 @@ async def test_a_session_out_of_time_ends_with_everything_in_it(
 ) -> None:
     scenario = Scenario(chain(stage(agent()), session_timeout=2 * LIMIT), [turn], servers=StuckTools(), replay_speed=1.0)
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         run = await running.services.repositories.interactions.run(SESSION_ID)
@@ -96,7 +95,6 @@ async def test_a_session_whose_time_runs_out_in_its_summary_is_complete_without_
         replay_speed=1.0,
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         run = await running.services.repositories.interactions.run(SESSION_ID)

@@ -59,7 +59,6 @@ async def test_timeouts_of_tools_count_like_those_of_the_model(database_url: str
         [answers(TRACK, f"c{turn}", "k8s.pods", "no answer within 60 s", is_error=True, is_timeout=True) for turn in range(2)],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         (execution,) = (await running.services.repositories.interactions.run(SESSION_ID)).executions
         stored = await PostgresJournal(running.engine, lambda _: None).load(execution.id)
@@ -174,7 +173,6 @@ async def test_a_model_that_is_turned_away_is_replaced_for_good(database_url: st
         [answers(TRACK, "a", "k8s.pods", "web-1 Evicted")],
     )
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]
         (execution,) = [
@@ -206,7 +204,6 @@ async def test_without_a_fallback_a_wrong_key_ends_the_agent_at_once(database_ur
 async def test_a_failing_executive_summary_does_not_fail_the_session(database_url: str) -> None:
     scenario = Scenario(chain(stage(agent())), [says(TRACK, 0, "It is the disk."), says(END, 0, fails("rate_limited", "429"))])
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         recording = await read_back(running)

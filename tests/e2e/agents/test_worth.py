@@ -36,7 +36,6 @@ POD = answers(TRACK, "a", "k8s.pods", "web-1 Evicted")
 
 async def played(scenario: Scenario, database_url: str) -> tuple[AlertSession, RecordedOutcome]:
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         page = await running.services.repositories.sessions.list()
@@ -170,7 +169,6 @@ async def test_models_that_fail_for_good_end_a_session_after_at_most_three_calls
     failing = [says(TRACK, turn, fails(code, "HTTP 503: overloaded", retryable=not final)) for turn in range(20)]
     scenario = Scenario(chain(stage(agent(max_iterations=20, fallback_providers=(fallback(OTHER),)))), failing)
     async with scenario.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         session = await running.services.repositories.sessions.get(SESSION_ID)
         asked = [call.provider for call in (await running.services.repositories.interactions.trace(SESSION_ID)).llm]

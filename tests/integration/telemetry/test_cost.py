@@ -76,7 +76,6 @@ def _later(agents: int) -> Sequence[Any]:
 
 async def test_cost_is_shown_per_call_agent_and_session_in_detail_trace_list_and_metrics(database_url: str, tmp_path: Path) -> None:
     async with story(tmp_path, "model-1", "unheard-of").running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         async with serving(running.services) as api:
             detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
@@ -106,7 +105,6 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
         sessions = [replace(scenario.session(), id=str(uuid4()), incident_id=incident) for _ in range(2)]
         for session in sessions:
             await running.services.repositories.sessions.insert(session)
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         shown = (await api.client.get(f"/api/v1/incidents/{incident}")).json()
         (listed,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
@@ -132,7 +130,6 @@ async def test_an_incident_whose_model_has_no_price_does_not_cost_nothing(
         async with running.engine.begin() as connection:
             await connection.execute(sa.text(INCIDENT), {"id": incident})
         await running.services.repositories.sessions.insert(replace(scenario.session(), incident_id=incident))
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
         (listed,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
@@ -149,7 +146,6 @@ async def test_a_cost_with_an_answer_that_was_cut_off_is_marked_as_an_estimate(
         async with running.engine.begin() as connection:
             await connection.execute(sa.text(INCIDENT), {"id": incident})
         await running.services.repositories.sessions.insert(replace(scenario.session(), incident_id=incident))
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         detail = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}")).json()
         trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
@@ -171,7 +167,6 @@ async def test_an_answer_that_is_cut_off_in_its_thoughts_after_a_tool_call_is_es
     played = replace(scenario, calls=[says(track, 0, *loops), says(track, 1, "It is the disk."), *scenario.calls])
     played = replace(played, llm=Played(in_process_client(env={}, recordings=lambda _: played.recording)))
     async with played.running(database_url) as running, serving(running.services) as api:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         trace = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/trace")).json()["llm"]
     assert [call["turn"] for call in trace if call["usage_estimated"]] == [0]
@@ -180,7 +175,6 @@ async def test_an_answer_that_is_cut_off_in_its_thoughts_after_a_tool_call_is_es
 
 async def test_the_price_that_was_used_stays_with_the_call(database_url: str, tmp_path: Path) -> None:
     async with story(tmp_path, "model-1").running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         call = (await running.services.repositories.interactions.trace(SESSION_ID)).llm[0]
         stored = (await running.services.repositories.interactions.llm_call(SESSION_ID, call.id)).interaction

@@ -43,7 +43,6 @@ async def test_a_model_that_fails_again_and_again_is_reported(database_url: str)
     async with story.continued(database_url) as running, serving(running.services) as api:
         for _ in range(3):
             await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4()), created_at=SystemClock().now()))
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         reported = (await api.client.get("/api/v1/system/warnings")).json()["warnings"]
     (model,) = [one["message"] for one in reported if one["source"] == "model"]

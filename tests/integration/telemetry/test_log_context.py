@@ -24,7 +24,6 @@ async def test_a_line_of_a_running_agent_names_session_trace_stage_and_execution
         [answers(TRACK, "a", "k8s.pods", "one pod")],
     )
     async with story.running(database_url) as running:
-        assert running.pool is not None
         original = running.services.live.hub.deliver
 
         def deliver(events: Sequence[StoredLiveEvent]) -> None:

@@ -47,7 +47,6 @@ STORY = Scenario(
 
 
 async def run_waiting(running: Application) -> bytes:
-    assert running.pool is not None
     await running.pool.run_waiting(INVESTIGATION)
     return running.services.health.metrics()
 

@@ -73,7 +73,6 @@ def collector() -> Iterator[Collector]:
 
 async def run_waiting(story: Scenario, database_url: str) -> None:
     async with story.running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
 
 
@@ -153,14 +152,12 @@ async def run_in_two_processes(story: Scenario, database_url: str) -> None:
     """Run a scenario whose first process stops at the second call of an agent."""
     model = Halting(in_process_client(env={}, recordings=lambda _: story.recording))
     async with replace(story, llm=model).running(database_url) as first:
-        assert first.pool is not None
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(first.pool.run)
                 await model.halted.wait()
                 first.pool.stop_now()
     async with story.continued(database_url) as second:
-        assert second.pool is not None
         await second.pool.run_waiting(INVESTIGATION)
 
 
@@ -218,7 +215,6 @@ async def test_work_that_ends_without_its_release_leaves_nothing_in_memory(
 
     monkeypatch.setattr(PostgresJournal, "commit", commit_until_a_call)
     async with replace(STORY, env=collector.env).running(database_url) as running:
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         assert called.is_set()
         assert len(runs_in_memory()) == len(before)

@@ -42,7 +42,6 @@ async def used(database_url: str, directory: Path, *, sessions: int = 2) -> Asyn
         for number in range(sessions):
             session = replace(STORY.session(), id=str(uuid4()), alert_type=f"type-{number}", created_at=datetime.now(UTC))
             await running.services.repositories.sessions.insert(session)
-        assert running.pool is not None
         await running.pool.run_waiting(INVESTIGATION)
         yield api
 

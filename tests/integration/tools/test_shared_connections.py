@@ -39,7 +39,6 @@ async def test_two_sessions_have_as_many_connections_as_the_configuration_says(
         recording = story.recording
         llm = in_process_client(env={}, recordings=lambda _: recording, replay_speed=0)
         async with application(Settings(env={}, database_url=database_url), overrides=Overrides(llm=llm)) as running:
-            assert running.pool is not None
             for _ in range(2):
                 await running.services.repositories.sessions.insert(replace(story.session(), id=str(uuid4())))
             await running.pool.run_waiting(INVESTIGATION)
