@@ -3,26 +3,25 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from tarsy.agent.ports import ApprovalStore, LLMClient
+from tarsy.agent.execution import SessionOverrides
+from tarsy.agent.ports import LLMClient
 from tarsy.agent.toolbox.approval import RecordedApprovals
 from tarsy.config.load.loader import LoadedConfig, load_config
 from tarsy.config.problems import did_you_mean
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedProvider, fitting_backend, resolved_provider, resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.db.embedded.server import temporary_postgres
-from tarsy.db.outbox import Publisher
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.recording import RULES_SINCE, RecordedCall, RecordedOutcome, Recording, reaches_fork
 from tarsy.domain.replay import Difference, differences
-from tarsy.domain.run_input import AnyInput
+from tarsy.domain.session import NewSession
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.kit.clock import SystemClock
@@ -79,29 +78,28 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
             if isinstance(each, NotReplayed):
                 results.append(each)
                 continue
-            recording, outcome, chain = each
+            recording, outcome, session = each
             played = recording.calls[: options.from_step]
             inputs = [given.placed() for given in recording.inputs if live is None or reaches_fork(given, played)]
+            replayed_as = SessionOverrides(
+                clock=SystemClock(),
+                recorded_inputs=inputs,
+                older_rules=live is None and recording.tarsy_recording < RULES_SINCE,
+            )
             overrides = Overrides(
                 tools=None if options.live_tools else RecordedToolServers(recording),
                 llm=PartlyLiveClient(played, live, in_process_client(env=loaded.env)) if live else in_process_client(env=loaded.env),
                 # A recording was masked when it was made, by the rules of that time.
                 mask=None if live or options.live_tools else Unmasked(),
-                recorded_inputs=inputs,
                 # A call that a person approved once is not made a second time on live servers.
-                approvals=partial(_recorded_approvals, None if options.live_tools else inputs),
-                older_rules=live is None and recording.tarsy_recording < RULES_SINCE,
+                approvals=None if options.live_tools else RecordedApprovals(inputs),
+                sessions={session.id: replayed_as},
             )
             async with application(temporary, overrides=overrides) as running:
-                replayed = await _run(running, recording, chain)
+                replayed = await _run(running, recording, session)
             found_differences = tuple(differences(outcome, replayed, version=recording.tarsy_recording))
             results.append(ReplayOutcome(file, found_differences, replayed))
     return results
-
-
-def _recorded_approvals(inputs: Sequence[AnyInput] | None, publisher: Publisher) -> ApprovalStore | None:
-    del publisher
-    return None if inputs is None else RecordedApprovals(inputs)
 
 
 class PartlyLiveClient:
@@ -126,20 +124,19 @@ class PartlyLiveClient:
         await self._inner.aclose()
 
 
-def _load_replayable(file: Path, live: Config | None) -> tuple[Recording, RecordedOutcome, ResolvedChain] | NotReplayed:
-    """Load a recording; its tools are called on the servers of `live`, if given."""
+def _load_replayable(file: Path, live: Config | None) -> tuple[Recording, RecordedOutcome, NewSession] | NotReplayed:
+    """Load a recording, and return the session that replays it; its tools are called on the servers of `live`, if given."""
     try:
         recording = RecordingFiles()(str(file))
         chain = recorded_chain(recording, played_from(str(file)))
         if live:
             chain = _with_own_servers(chain, live)
-        # Only to see whether a session can be made from it.
-        session_from(recording, chain, now=SystemClock().now())
+        session = session_from(recording, chain, now=SystemClock().now())
     except (RecordingUnreadableError, NotReplayableError, ValidationError) as error:
         return NotReplayed(file, str(error))
     if recording.outcome is None:
         return NotReplayed(file, "the recording holds no outcome to compare with")
-    return recording, recording.outcome, chain
+    return recording, recording.outcome, session
 
 
 def _with_own_servers(chain: ResolvedChain, config: Config) -> ResolvedChain:
@@ -157,10 +154,9 @@ def _with_own_servers(chain: ResolvedChain, config: Config) -> ResolvedChain:
     return chain.model_copy(update={"mcp_servers": servers})
 
 
-async def _run(running: Application, recording: Recording, chain: ResolvedChain) -> RecordedOutcome:
-    """Submit the recorded alert, ask the recorded questions, and return the outcome."""
+async def _run(running: Application, recording: Recording, session: NewSession) -> RecordedOutcome:
+    """Run the session, ask the recorded questions, and return the outcome."""
     services, pool = running.services, running.pool
-    session = session_from(recording, chain, now=SystemClock().now())
     await SkillTextRepository(running.engine).store(recording.skills.values())
     await services.repositories.sessions.insert(session)
     await pool.run_waiting(INVESTIGATION)

@@ -8,7 +8,7 @@ from typing import Any, cast
 from support.agent_scenario import NONCE, Scenario
 from support.memory_run import DiedError, MemoryJournal, MemorySpending
 from tarsy.agent.budget.ledger import Ledger
-from tarsy.agent.execution import AgentServices, SessionOverrides, StopState
+from tarsy.agent.execution import AgentServices, StopState
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.evidence import AnsweredCall, Evidence
@@ -175,9 +175,7 @@ class MemoryTree:
             previous=("",) * len(chain.stages[0].agents),
             stored=self.journal.record(),
         )
-        return await StageRunner(
-            AgentRunner(services, Cancellations(), SessionOverrides(clock=FixedClock()), {}), self.journal, FixedClock()
-        ).run(job, StopState())
+        return await StageRunner(AgentRunner(services, Cancellations(), {}), self.journal, FixedClock()).run(job, StopState())
 
 
 def _session(scenario: Scenario) -> AlertSession:

@@ -62,7 +62,7 @@ async def pipeline(
     """Run the application as in production with `jobs` workers, on these tools; `overrides` are those of single sessions, by id."""
     async with temporary_postgres() as (directory, url):
         own = replace(settings, data_dir=directory, database_url=url, role=ProcessRole.WORKER, replay_speed=0.0)
-        replaced = Overrides(tools=tools, llm=llm, approvals=lambda _publisher: None, sessions=overrides)
+        replaced = Overrides(tools=tools, llm=llm, approvals=None, sessions=overrides)
         async with application(own, loaded=isolated(loaded, jobs), overrides=replaced) as running:
             with single_errors():
                 async with anyio.create_task_group() as tasks:

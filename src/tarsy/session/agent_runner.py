@@ -106,18 +106,11 @@ class _Agent:
 
 
 class AgentRunner:
-    """Runs agents; `default` is for all sessions but those that have `overrides` of their own."""
+    """Runs agents; `overrides` are those of single sessions, by id."""
 
-    def __init__(
-        self,
-        services: AgentServices,
-        cancellations: Cancellations,
-        default: SessionOverrides,
-        overrides: Mapping[str, SessionOverrides],
-    ) -> None:
+    def __init__(self, services: AgentServices, cancellations: Cancellations, overrides: Mapping[str, SessionOverrides]) -> None:
         self._services = services
         self._cancellations = cancellations
-        self._default = default
         self._overrides = overrides
 
     async def run(
@@ -159,7 +152,7 @@ class AgentRunner:
         return ExecutionResult(status=RunStatus.CANCELLED, error="cancelled")
 
     def _overrides_of(self, session_id: str) -> SessionOverrides:
-        return self._overrides.get(session_id, self._default)
+        return self._overrides.get(session_id) or SessionOverrides(clock=self._services.clock)
 
     async def _write_end(self, job: StageJob, agent: _Agent) -> None:
         services, message = self._services, agent.stopping.message

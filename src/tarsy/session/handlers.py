@@ -22,12 +22,11 @@ def session_handlers(
     runbooks: RunbookSource,
     progress: ProgressReporter,
     cancellations: Cancellations,
-    default: SessionOverrides | None = None,
     overrides: Mapping[str, SessionOverrides] | None = None,
 ) -> tuple[SessionExecutor, FollowUps, FollowUps]:
-    """Build the handlers of investigations, questions and scores; `overrides` are those of single sessions by id, `default` that of all others."""
+    """Build the handlers of investigations, questions and scores; `overrides` are those of single sessions, by id."""
     journal, clock = services.journal, services.clock
-    stages = StageRunner(AgentRunner(services, cancellations, default or SessionOverrides(clock=clock), overrides or {}), journal, clock)
+    stages = StageRunner(AgentRunner(services, cancellations, overrides or {}), journal, clock)
     investigations = SessionExecutor(
         stages=stages,
         journal=journal,

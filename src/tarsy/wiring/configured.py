@@ -7,7 +7,7 @@ from typing import Any
 
 from tarsy import __version__
 from tarsy.agent.budget.ledger import Ledgers
-from tarsy.agent.execution import AgentServices, SessionOverrides
+from tarsy.agent.execution import AgentServices
 from tarsy.agent.ports import Mask
 from tarsy.api.auth import AuthSettings, auth_settings
 from tarsy.api.oidc import OidcProvider
@@ -25,6 +25,7 @@ from tarsy.config.resolve.resolved import resolved_server
 from tarsy.config.schema.configuration import Config
 from tarsy.config.schema.system import QueueConfig
 from tarsy.db.api_tokens import TokenRepository
+from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.audit import AuditLog
 from tarsy.db.connection import pool_use
 from tarsy.db.incident.changes import ChangeRepository, StoredChanges
@@ -177,7 +178,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         changes=StoredChanges(engine),
         skills=SkillTextRepository(engine),
         live=infrastructure.live,
-        approvals=overrides.approvals(publisher),
+        approvals=ApprovalRepository(publisher) if overrides.approvals == "stored" else overrides.approvals,
         mask=configured.mask,
         tags=partial(session_tag, infrastructure.database.masking_key),
         clock=clock,
@@ -201,7 +202,6 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         runbooks=configured.runbooks,
         progress=infrastructure.live,
         cancellations=infrastructure.cancellations,
-        default=SessionOverrides(clock=clock, recorded_inputs=overrides.recorded_inputs, older_rules=overrides.older_rules),
         overrides=overrides.sessions,
     )
     return [*sessions, *deliveries]

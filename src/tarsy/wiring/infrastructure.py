@@ -2,10 +2,11 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 from uuid import uuid4
 
 from anyio import to_thread
@@ -17,7 +18,6 @@ from tarsy.agent.ports import ApprovalStore, LLMClient, Mask, ToolServers
 from tarsy.api.auth import AuthSettings
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.load.skill_catalog import shipped_skills
-from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine
 from tarsy.db.embedded.server import open_database
 from tarsy.db.errors import DatabaseUnavailableError
@@ -29,7 +29,6 @@ from tarsy.db.session.repository import SessionRepository
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.tool_pins import ToolPinRepository
 from tarsy.demo.samples import recording_loader
-from tarsy.domain.run_input import AnyInput
 from tarsy.domain.tool_pin import ToolPin
 from tarsy.events.live_updates import LiveUpdates
 from tarsy.kit.clock import SystemClock
@@ -60,13 +59,10 @@ class Overrides:
     # The sessions of the command that the process serves, to which more may be added. It works on these only, and leaves all else that is
     # done for the installation to its replicas.
     own_sessions: Collection[str] | None = None
-    recorded_inputs: Sequence[AnyInput] = ()
-    # Whether the recording was made by older rules of evidence: then it decides which answers are corrected.
-    older_rules: bool = False
-    # Returns what agents ask for approvals with; None: no person can be asked.
-    approvals: Callable[[Publisher], ApprovalStore | None] = ApprovalRepository
+    # Where agents request approvals: the database, as usual, or another store; None: no person can be asked.
+    approvals: ApprovalStore | Literal["stored"] | None = "stored"
     # By session id.
-    sessions: Mapping[str, SessionOverrides] | None = None
+    sessions: Mapping[str, SessionOverrides] = field(default_factory=dict[str, SessionOverrides])
 
 
 @dataclass(frozen=True, slots=True)

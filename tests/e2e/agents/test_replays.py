@@ -61,12 +61,12 @@ class HeldTools:
 async def _interrupted(database_url: str, scenario: Scenario) -> Recording:
     """Run a scenario, handed over to another process while its first tool runs."""
     tools = HeldServers(scenario.recording)
-    async with playing(database_url, scenario.recording, tools) as running, anyio.create_task_group() as tasks:
+    async with playing(database_url, SESSION_ID, scenario.recording, tools) as running, anyio.create_task_group() as tasks:
         await running.services.repositories.sessions.insert(scenario.session())
         tasks.start_soon(running.pool.run)
         await tools.asked.wait()
         running.pool.stop_now()
-    async with playing(database_url, scenario.recording, RecordedToolServers(scenario.recording)) as running:
+    async with playing(database_url, SESSION_ID, scenario.recording, RecordedToolServers(scenario.recording)) as running:
         await running.pool.run_waiting(INVESTIGATION)
         return await read_back(running)
 
