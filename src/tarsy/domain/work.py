@@ -60,14 +60,11 @@ class WorkRules:
     max_concurrent: int | None = None
     # Whether it counts against `max_concurrent_sessions`.
     counts_as_session: bool = False
-    retry: RetryPolicy = RetryPolicy()
     # How many workers may die in the same step; None: `queue.max_recoveries`.
     max_recoveries: int | None = None
     # Kinds that must not begin at the same time for the same session, because both number their stage.
     begins_apart_from: frozenset[WorkKind] = frozenset()
     held_by_pause: bool = True
-    # Seconds from the first claim to the end; None: the time limit of the session's chain.
-    time_limit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import structlog
 from tarsy.agent.execution import StopReason
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Requeue, RunEnd, WorkRules
 from tarsy.session.run_scope import Cancellations, RunScope
 
 Subject = TypeVar("Subject")
@@ -44,7 +44,7 @@ class Queue(Protocol):
 
     async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]: ...
 
-    async def release(self, claim: Claim, how: Release) -> None: ...
+    async def release(self, claim: Claim, how: Requeue | Park | End) -> None: ...
 
     async def finish(self, claim: Claim) -> None: ...
 
@@ -92,7 +92,7 @@ class Runner:
                 self.forget(claim)
             except Exception as error:  # the per-session guard
                 log.exception("work.broke")
-                await self._release_failed(handler, claimed, error)
+                await self._end_failed(claim, error)
                 self.forget(claim)
 
     async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> RunEnd | Park | Requeue:
@@ -116,14 +116,12 @@ class Runner:
             case _:
                 assert_never(scope.stopped)
 
-    async def _release_failed(self, handler: Handler[Any], claimed: Claimed[Any], error: Exception) -> None:
-        """Retry the work if its rules allow it, end it otherwise. If the database was unavailable, orphan recovery finds the work."""
+    async def _end_failed(self, claim: Claim, error: Exception) -> None:
+        """End the work. If the database was unavailable, orphan recovery finds it."""
         if self.is_transient(error):
             return
-        delay = handler.rules.retry.delay_after(claimed.failures + 1)
         reason = f"internal error: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}"
-        how = End(RunStatus.FAILED, self.mask(reason)) if delay is None else RetryLater(delay)
         try:
-            await self.queue.release(claimed.claim, how)
-        except Exception as again:  # noqa: BLE001 - orphan recovery finds it by its missing heartbeats
-            log.warning("work.not_ended", kind=claimed.claim.kind, subject_id=claimed.claim.subject_id, error=str(again))
+            await self.queue.release(claim, End(RunStatus.FAILED, self.mask(reason)))
+        except Exception as release_error:  # noqa: BLE001 - orphan recovery finds it by its missing heartbeats
+            log.warning("work.not_ended", error=str(release_error) or type(release_error).__name__)

@@ -12,13 +12,13 @@ from tarsy.domain.run_input import CeilingMet
 from tarsy.domain.session import AlertSession, NewSession, SessionClose
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.step import Committed, Step, StoredRun
-from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Release, Requeue, RetryLater, WorkRules
+from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Requeue, WorkRules
 from tarsy.queue.handler import OrphanRecovery, Queue
 from tarsy.telemetry.metrics import BoundedLabel, Metrics, SessionMetrics
 from tarsy.telemetry.traced_runs import RunSpans
 
 # Values of the label `how`.
-_RELEASED: Mapping[type[Release], str] = {Requeue: "continues", RetryLater: "retries", Park: "parking", End: "ends"}
+_RELEASED: Mapping[type[Requeue | Park | End], str] = {Requeue: "continues", Park: "parking", End: "ends"}
 
 
 class SessionTimes:
@@ -173,7 +173,7 @@ class MeasuredQueue:
     async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]:
         return await self._inner.cancelled_executions(claims)
 
-    async def release(self, claim: Claim, how: Release) -> None:
+    async def release(self, claim: Claim, how: Requeue | Park | End) -> None:
         await self._inner.release(claim, how)
         self._telemetry.forget(claim)
         self._metrics.released.labels(claim.kind, _RELEASED[type(how)]).inc()

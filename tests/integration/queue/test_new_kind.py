@@ -22,7 +22,7 @@ from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Lane, Park, RetryPolicy, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, Lane, Park, RunEnd, WorkRules
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
@@ -36,14 +36,7 @@ Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Park]]
 class Letters:
     """The handler: what it does is the test's business."""
 
-    rules = WorkRules(
-        kind=LETTER,
-        lane=Lane.FOLLOW_UPS,
-        max_concurrent=1,
-        retry=RetryPolicy(max_attempts=3, first_delay=60.0),
-        max_recoveries=1,
-        time_limit=300.0,
-    )
+    rules = WorkRules(kind=LETTER, lane=Lane.FOLLOW_UPS, max_concurrent=1, max_recoveries=1)
 
     def __init__(self, doing: Doing) -> None:
         self.doing = doing
@@ -65,7 +58,7 @@ async def delivers(claimed: Claimed[None]) -> RunEnd:
 
 
 async def breaks(claimed: Claimed[None]) -> RunEnd:
-    raise ValueError(f"no such street ({claimed.failures})")
+    raise ValueError(claimed.claim.subject_id)
 
 
 async def goes_on(claimed: Claimed[None]) -> RunEnd:
@@ -105,7 +98,7 @@ async def do(engine: AsyncEngine, doing: Doing) -> None:
 
 
 async def state(ground: Ground, subject_id: str) -> dict[str, Any]:
-    columns = "state, attempts, recoveries, not_before, not_before - now() AS pause, parked_reason, claim_token"
+    columns = "state, attempts, recoveries, parked_reason, claim_token"
     return (await ground.fetch(f"SELECT {columns} FROM work WHERE subject_id = $1", subject_id))[0]  # noqa: S608 - fixed names
 
 
@@ -144,17 +137,11 @@ async def test_no_more_of_it_runs_at_once_than_its_rules_allow(engine: AsyncEngi
     assert await take(engine) is None
 
 
-async def test_what_breaks_is_tried_again_after_longer_and_longer_pauses_and_then_given_up(engine: AsyncEngine, ground: Ground) -> None:
+async def test_what_breaks_is_ended_at_once(engine: AsyncEngine, ground: Ground) -> None:
     letter = await write(engine)
-    for failures, seconds in ((1, 60), (2, 120)):
-        await do(engine, breaks)
-        after = await state(ground, letter)
-        assert (after["state"], after["attempts"], after["claim_token"]) == ("ready", failures, None)
-        assert timedelta(seconds=seconds - 50) < after["pause"] <= timedelta(seconds=seconds)
-        assert await take(engine) is None, "not before its time"
-        await ground.fetch("UPDATE work SET not_before = now()")
     await do(engine, breaks)
-    assert (await state(ground, letter))["state"] == "done"
+    after = await state(ground, letter)
+    assert (after["state"], after["claim_token"]) == ("done", None)
 
 
 async def test_what_its_worker_dropped_is_taken_back_as_often_as_its_rules_allow(engine: AsyncEngine, ground: Ground) -> None:

@@ -110,7 +110,6 @@ class WorkQueue:
             "at_once": rules.max_concurrent,
             "pod": self._pod,
             "token": token,
-            "time_limit": rules.time_limit,
             "sessions": list(self._sessions or ()),
         }
         while True:
@@ -223,9 +222,9 @@ def _claim(rules: WorkRules, *, limited: bool) -> sa.Executable:
                 not_before = NULL, wake_requested = false, handed_back_at = NULL,
                 deadline = coalesce(
                     w.deadline + coalesce(now() - w.handed_back_at, interval '0'),
-                    now() + interval '1 second' * coalesce(CAST(:time_limit AS double precision), (
+                    now() + interval '1 second' * (
                         SELECT CAST(s.chain_snapshot ->> 'session_timeout' AS double precision) FROM alert_sessions s WHERE s.id = w.session_id
-                    ))
+                    )
                 )
             FROM next WHERE w.id = next.id
             RETURNING w.id, w.subject_id, w.session_id, w.attempts, w.deadline
