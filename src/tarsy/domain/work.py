@@ -92,15 +92,6 @@ class ScoreWork:
     score: SessionScore
 
 
-class RunEnd(StrEnum):
-    """How a run that was not stopped ended."""
-
-    # Its last step has ended the subject and the row of work.
-    WRITTEN = "written"
-    # It has no subject: only the row of work has to be ended.
-    FINISHED = "finished"
-
-
 class HeartbeatResult(StrEnum):
     """What a worker learns from sending a heartbeat."""
 

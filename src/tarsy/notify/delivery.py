@@ -13,7 +13,7 @@ from tarsy.domain.claim import Claim, ClaimLostError
 from tarsy.domain.notification import MAX_AGE, MessageThread, Notification, NotificationRule, NotificationStatus, delivery_kind
 from tarsy.domain.notification_text import SAMPLE, render
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Lane, RetryPolicy, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, End, Lane, RetryPolicy, WorkRules
 from tarsy.kit.clock import Clock, SystemClock
 from tarsy.notify.senders.sender import Delivered, NotDelivered, Sender
 from tarsy.session.run_scope import RunScope
@@ -53,7 +53,7 @@ class NotificationDelivery:
             max_recoveries=MAX_RECOVERIES,
         )
 
-    async def run(self, claimed: Claimed[None], scope: RunScope) -> RunEnd:
+    async def run(self, claimed: Claimed[None], scope: RunScope) -> End | None:
         """Make one attempt, and store its result together with the end or the next time of the work."""
         del scope  # it cancels this call
         try:
@@ -63,28 +63,27 @@ class NotificationDelivery:
                 raise
             log.exception("notification.broke", target=self.target, notification_id=claimed.claim.subject_id)
             await self._not_delivered(claimed.claim, f"internal error: {type(error).__name__}", RETRY.delay_after(claimed.failures + 1))
-            return RunEnd.WRITTEN
+            return None
 
-    async def _run(self, claim: Claim) -> RunEnd:
+    async def _run(self, claim: Claim) -> End | None:
         notification = await self.store.get(claim.subject_id)
         if notification is None or notification.status is not NotificationStatus.PENDING:
-            # Its session was erased.
-            return RunEnd.FINISHED
+            return End(RunStatus.CANCELLED, "its session or incident was erased")
         now = self.clock.now()
         if now >= notification.expires_at:
             await self.store.close(claim, NotificationStatus.EXPIRED, notification.error or "it could not be delivered in time")
             self.count(self.target, "expired")
-            return RunEnd.WRITTEN
+            return None
         if quiet_until := notification.quiet_until(self.notification_rules, now):
             seconds = (min(quiet_until, notification.expires_at) - now).total_seconds()
             await self.store.retry_later(claim, notification.error, seconds=seconds, counts=False)
-            return RunEnd.WRITTEN
+            return None
         thread = await self.store.thread_of(notification) if self.sender.has_threads else None
         result = await _attempt(self.sender, notification, thread)
         if isinstance(result, Delivered):
             await self.store.close(claim, NotificationStatus.DELIVERED, posted=result.posted)
             self.count(self.target, "delivered")
-            return RunEnd.WRITTEN
+            return None
         # A receiver that asks for time is not at fault: only `expires_at` limits how often it may.
         failures = notification.attempts + (result.retry_after is None)
         delay = result.retry_after if result.retry_after is not None else RETRY.delay_after(failures)
@@ -94,7 +93,7 @@ class NotificationDelivery:
             left = (notification.expires_at - self.clock.now()).total_seconds()
             delay = max(min(delay, left), 1.0)
         await self._not_delivered(claim, result.reason, delay, counts=result.retry_after is None)
-        return RunEnd.WRITTEN
+        return None
 
     async def _not_delivered(self, claim: Claim, reason: str, delay: float | None, *, counts: bool = True) -> None:
         """Store a failed attempt, and that it is tried again after the delay, or given up without one."""
@@ -105,10 +104,10 @@ class NotificationDelivery:
             await self.store.retry_later(claim, reason, seconds=delay, counts=counts)
             self.count(self.target, "failed")
 
-    async def end_early(self, claimed: Claimed[None], status: RunStatus) -> RunEnd:
+    async def end_early(self, claimed: Claimed[None], status: RunStatus) -> End:
         """Notifications are neither cancelled nor limited in time as a whole."""
-        del claimed, status
-        return RunEnd.FINISHED
+        del claimed
+        return End(status, "stopped")
 
 
 async def send_test(target: str, sender: Sender) -> str | None:

@@ -9,7 +9,7 @@ import structlog
 from tarsy.agent.execution import StopReason
 from tarsy.domain.claim import Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Requeue, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, End, HeartbeatResult, Park, Recovered, Requeue, WorkRules
 from tarsy.session.run_scope import Cancellations, RunScope
 
 Subject = TypeVar("Subject")
@@ -23,12 +23,12 @@ class Handler(Protocol[Subject]):
     @property
     def rules(self) -> WorkRules: ...
 
-    async def run(self, claimed: Claimed[Subject], scope: RunScope) -> RunEnd | Park:
-        """Do the work to its end, or until it has to wait for something."""
+    async def run(self, claimed: Claimed[Subject], scope: RunScope) -> Park | End | None:
+        """Do the work, and return how to release it; None if its end is stored already."""
         ...
 
-    async def end_early(self, claimed: Claimed[Subject], status: RunStatus) -> RunEnd:
-        """Write the end of work that was cancelled or timed out."""
+    async def end_early(self, claimed: Claimed[Subject], status: RunStatus) -> End | None:
+        """End work that was cancelled or timed out; return None if its end is stored already."""
         ...
 
 
@@ -45,8 +45,6 @@ class Queue(Protocol):
     async def cancelled_executions(self, claims: Sequence[Claim]) -> Sequence[str]: ...
 
     async def release(self, claim: Claim, how: Requeue | Park | End) -> None: ...
-
-    async def finish(self, claim: Claim) -> None: ...
 
 
 class OrphanRecovery(Protocol):
@@ -76,17 +74,9 @@ class Runner:
             about |= {"session_id": claim.session, "trace_id": claim.session.replace("-", "")}
         with structlog.contextvars.bound_contextvars(**about):
             try:
-                ended = await self._run(handler, claimed, scope)
-                match ended:
-                    case RunEnd.WRITTEN:
-                        # The last step of the run has ended the work too.
-                        pass
-                    case RunEnd.FINISHED:
-                        await self.queue.finish(claim)
-                    case Park() | Requeue():
-                        await self.queue.release(claim, ended)
-                    case _:
-                        assert_never(ended)
+                how = await self._run(handler, claimed, scope)
+                if how is not None:
+                    await self.queue.release(claim, how)
             except ClaimLostError:
                 log.warning("work.lost")
                 self.forget(claim)
@@ -95,14 +85,14 @@ class Runner:
                 await self._end_failed(claim, error)
                 self.forget(claim)
 
-    async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> RunEnd | Park | Requeue:
-        ended: RunEnd | Park = RunEnd.WRITTEN
+    async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> Requeue | Park | End | None:
+        how: Park | End | None = None
         with self.cancellations.registered(claimed.claim.subject_id, lambda: scope.stop(StopReason.CANCELLED)):
             async with scope.limited(claimed.seconds_left):
-                ended = await handler.run(claimed, scope)
+                how = await handler.run(claimed, scope)
         match scope.stopped:
             case None:
-                return ended
+                return how
             case StopReason.CANCELLED:
                 return await handler.end_early(claimed, RunStatus.CANCELLED)
             case StopReason.TIMED_OUT:

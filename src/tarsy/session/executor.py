@@ -26,7 +26,7 @@ from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.step import Step
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 from tarsy.domain.verdict import ceiling_sentence
-from tarsy.domain.work import Claimed, Lane, Park, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, Lane, Park, WorkRules
 from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip_bytes, in_thread_if_long
 from tarsy.session.agent_runner import StageJob, read_tool_of
@@ -69,8 +69,8 @@ class SessionExecutor:
     mask: Mask
     clock: Clock
 
-    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Park:
-        """Run the session until it ends, has to wait, or is stopped; its end is written here."""
+    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> Park | None:
+        """Run the session until it ends, has to wait, or is stopped; its end is stored here."""
         session = claimed.subject
         chain = chain_of(session.chain_snapshot)
         stages = plan(chain)
@@ -129,9 +129,9 @@ class SessionExecutor:
             if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.description, has_analysis=has_analysis)):
                 break
         await self._finish(claimed, chain, finish, records, Closing(stages=ended))
-        return RunEnd.WRITTEN
+        return None
 
-    async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
+    async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> None:
         """End a session that was cancelled or timed out: close what is open."""
         chain = chain_of(claimed.subject.chain_snapshot)
         timed_out = f"the session did not end within {chain.session_timeout:g} s"
@@ -141,7 +141,6 @@ class SessionExecutor:
         closing = close_unfinished(records, status, reason=reason, at=self.clock.now())
         finish = ended_early(stages, finished_stages(stages, records), status, reason)
         await self._finish(claimed, chain, finish, records, closing)
-        return RunEnd.WRITTEN
 
     async def _runbook(self, claimed: Claimed[AlertSession], chain: ResolvedChain) -> str:
         """Return the alert's own runbook or the default. It is fetched once; a failure is shown on the timeline."""

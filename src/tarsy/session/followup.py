@@ -20,7 +20,7 @@ from tarsy.domain.history import StageRecord
 from tarsy.domain.stage import StageClose, StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.domain.work import ChatWork, Claimed, Lane, Park, RunEnd, ScoreWork, WorkRules
+from tarsy.domain.work import ChatWork, Claimed, Lane, Park, ScoreWork, WorkRules
 from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip
 from tarsy.session.agent_runner import StageJob, read_tool_of
@@ -51,7 +51,7 @@ class FollowUps:
     ledgers: Ledgers
     clock: Clock
 
-    async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> RunEnd | Park:
+    async def run(self, claimed: Claimed[FollowUp], scope: RunScope) -> Park | None:
         work, session = claimed.subject, claimed.subject.session
         chain = chain_of(session.chain_snapshot)
         match work:
@@ -98,7 +98,7 @@ class FollowUps:
             return await self._close(claimed, RunStatus.FAILED, NO_SCORE, stages=(ran.close,))
         return await self._close(claimed, RunStatus.COMPLETED, None, judgement, (ran.close,))
 
-    async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> RunEnd:
+    async def end_early(self, claimed: Claimed[FollowUp], status: RunStatus) -> None:
         """End a question or a score that was cancelled or timed out."""
         work, now = claimed.subject, self.clock.now()
         timeout = chain_of(work.session.chain_snapshot).session_timeout
@@ -109,7 +109,6 @@ class FollowUps:
         close = WorkClose(status=status, completed_at=now, error_message=reason)
         step = Step(claim=claimed.claim, execution_changes=closing.executions, stage_closes=closing.stages, work_close=close)
         await self.journal.commit(step)
-        return RunEnd.WRITTEN
 
     async def _chat_prompt(
         self, work: ChatWork, investigation: str, records: Sequence[StageRecord], agent: ResolvedAgentConfig
@@ -145,11 +144,10 @@ class FollowUps:
         error: str | None,
         judgement: Judgement | None = None,
         stages: tuple[StageClose, ...] = (),
-    ) -> RunEnd:
+    ) -> None:
         close = WorkClose(status=status, completed_at=self.clock.now(), error_message=error, judgement=judgement)
         await self.journal.commit(Step(claim=claimed.claim, stage_closes=stages, work_close=close))
         log.info("followup.finished", kind=self.rules.kind, session_id=claimed.subject.session.id, status=status.value)
-        return RunEnd.WRITTEN
 
 
 def _stage_type(work: FollowUp) -> StageType:

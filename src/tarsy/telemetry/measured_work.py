@@ -178,10 +178,6 @@ class MeasuredQueue:
         self._telemetry.forget(claim)
         self._metrics.released.labels(claim.kind, _RELEASED[type(how)]).inc()
 
-    async def finish(self, claim: Claim) -> None:
-        await self._inner.finish(claim)
-        self._telemetry.times.released(claim)
-
 
 class MeasuredRecovery:
     """Counts orphans that are recovered."""

@@ -21,7 +21,7 @@ from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import INVESTIGATION, WorkKind
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Recovered, RunEnd
+from tarsy.domain.work import Claimed, Recovered
 from tarsy.kit.clock import FixedClock
 from tarsy.queue import pool as pools
 from tarsy.queue.handler import Runner
@@ -48,13 +48,12 @@ class Endless:
     def __init__(self) -> None:
         self.begun = anyio.Event()
 
-    async def run(self, claimed: Claimed[Any], scope: RunScope) -> RunEnd:
+    async def run(self, claimed: Claimed[Any], scope: RunScope) -> None:
         del claimed, scope
         self.begun.set()
         await anyio.sleep_forever()
-        return RunEnd.WRITTEN
 
-    async def end_early(self, claimed: Claimed[Any], status: RunStatus) -> RunEnd:
+    async def end_early(self, claimed: Claimed[Any], status: RunStatus) -> None:
         raise AssertionError(claimed, status)
 
 

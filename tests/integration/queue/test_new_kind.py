@@ -22,7 +22,7 @@ from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.claim import WorkKind
 from tarsy.domain.status import RunStatus
-from tarsy.domain.work import Claimed, Lane, Park, RunEnd, WorkRules
+from tarsy.domain.work import Claimed, End, Lane, Park, WorkRules
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
@@ -30,7 +30,8 @@ from tarsy.session.run_scope import Cancellations, RunScope
 
 LETTER = WorkKind("letter")
 CONFIG = QueueConfig(poll_interval=0.05, poll_interval_jitter=0.0, heartbeat_interval=0.1, graceful_shutdown_timeout=1.0)
-Doing = Callable[[Claimed[None]], Awaitable[RunEnd | Park]]
+DELIVERED = End(RunStatus.COMPLETED, "delivered")
+Doing = Callable[[Claimed[None]], Awaitable[Park | End | None]]
 
 
 class Letters:
@@ -42,29 +43,29 @@ class Letters:
         self.doing = doing
         self.ended_early: list[RunStatus] = []
 
-    async def run(self, claimed: Claimed[None], scope: RunScope) -> RunEnd | Park:
+    async def run(self, claimed: Claimed[None], scope: RunScope) -> Park | End | None:
         del scope
         return await self.doing(claimed)
 
-    async def end_early(self, claimed: Claimed[None], status: RunStatus) -> RunEnd:
+    async def end_early(self, claimed: Claimed[None], status: RunStatus) -> End:
         del claimed
         self.ended_early.append(status)
-        return RunEnd.FINISHED
+        return DELIVERED
 
 
-async def delivers(claimed: Claimed[None]) -> RunEnd:
+async def delivers(claimed: Claimed[None]) -> End:
     del claimed
-    return RunEnd.FINISHED
+    return DELIVERED
 
 
-async def breaks(claimed: Claimed[None]) -> RunEnd:
+async def breaks(claimed: Claimed[None]) -> End:
     raise ValueError(claimed.claim.subject_id)
 
 
-async def goes_on(claimed: Claimed[None]) -> RunEnd:
+async def goes_on(claimed: Claimed[None]) -> End:
     del claimed
     await anyio.sleep_forever()
-    return RunEnd.FINISHED
+    return DELIVERED
 
 
 async def waits(claimed: Claimed[None]) -> Park:

@@ -30,7 +30,7 @@ from tarsy.domain.session import AlertSession, SessionClose
 from tarsy.domain.stage import Stage, StageType
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.step import Step
-from tarsy.domain.work import Claimed, Park, RunEnd
+from tarsy.domain.work import Claimed, Park
 from tarsy.kit.clock import SystemClock
 from tarsy.queue.handler import Runner
 from tarsy.queue.pool import WorkerPool
@@ -52,7 +52,7 @@ class Deciding:
         self.go_on.set()
         self.parkings = 0
 
-    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> RunEnd | Park:
+    async def run(self, claimed: Claimed[AlertSession], scope: RunScope) -> Park | None:
         del scope
         async with self._engine.connect() as connection:
             query = sa.text("SELECT 1 FROM decisions WHERE session_id = :id")
@@ -64,9 +64,9 @@ class Deciding:
             return PARKING
         close = SessionClose(status=SessionStatus.COMPLETED, completed_at=datetime.now(UTC), final_analysis="decided")
         await PostgresJournal(self._engine, lambda _events: None).commit(Step(claim=claimed.claim, session_close=close))
-        return RunEnd.WRITTEN
+        return None
 
-    async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> RunEnd:
+    async def end_early(self, claimed: Claimed[AlertSession], status: RunStatus) -> None:
         raise AssertionError(claimed, status)
 
 
@@ -259,11 +259,11 @@ async def test_a_run_that_is_asked_to_park_stops_and_is_parked(engine: AsyncEngi
     assert taken
 
     class Busy(Deciding):
-        async def run(self, claimed: Claimed[Any], scope: RunScope) -> RunEnd | Park:
+        async def run(self, claimed: Claimed[Any], scope: RunScope) -> Park | None:
             del claimed, scope
             self.looked.set()
             await anyio.sleep_forever()
-            return RunEnd.WRITTEN
+            return None
 
     handler = Busy(engine)
     with anyio.fail_after(GIVE_UP_SECONDS):

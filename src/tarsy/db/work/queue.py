@@ -187,11 +187,6 @@ class WorkQueue:
             if row := await lock_work(transaction.connection, is_held):
                 await release(transaction, row, how)
 
-    async def finish(self, claim: Claim) -> None:
-        """End work that has no subject whose end would end it."""
-        async with self._publisher.engine.begin() as connection:
-            await finish(connection, claim)
-
 
 @cache
 def _claimable(rules: WorkRules, *, limited: bool) -> sa.TextClause:
