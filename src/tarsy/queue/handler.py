@@ -62,7 +62,7 @@ class Runner:
     # Whether an error means that the database is temporarily unavailable.
     is_transient: Callable[[BaseException], bool]
     mask: Callable[[str], str] = str
-    # Called with the claim of work that was lost or broke, also if the claim could not be released.
+    # Called with each claim after its run, however that ended.
     forget: Callable[[Claim], None] = lambda _claim: None
 
     async def run_claimed(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> None:
@@ -79,10 +79,10 @@ class Runner:
                     await self.queue.release(claim, how)
             except ClaimLostError:
                 log.warning("work.lost")
-                self.forget(claim)
             except Exception as error:  # the per-session guard
                 log.exception("work.broke")
                 await self._end_failed(claim, error)
+            finally:
                 self.forget(claim)
 
     async def _run(self, handler: Handler[Any], claimed: Claimed[Any], scope: RunScope) -> Requeue | Park | End | None:

@@ -118,8 +118,14 @@ class Telemetry:
     times: SessionTimes
     spans: RunSpans | None = None
 
+    def claimed(self, claim: Claim, subject: object) -> None:
+        """Follow the work of a claim until its end."""
+        self.times.claimed(claim, subject)
+        if self.spans:
+            self.spans.claimed(claim, subject)
+
     def forget(self, claim: Claim) -> None:
-        """Forget the work of a claim that this process no longer holds."""
+        """Forget the work of a claim whose run has ended, or goes on in another process."""
         self.times.released(claim)
         if self.spans:
             self.spans.released(claim)
@@ -162,9 +168,7 @@ class MeasuredQueue:
         claimed = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
         if claimed:
             self._metrics.claimed.labels(rules.kind).inc()
-            self._telemetry.times.claimed(claimed.claim, claimed.subject)
-            if self._telemetry.spans:
-                self._telemetry.spans.claimed(claimed.claim, claimed.subject)
+            self._telemetry.claimed(claimed.claim, claimed.subject)
         return claimed
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
@@ -175,7 +179,6 @@ class MeasuredQueue:
 
     async def release(self, claim: Claim, how: Requeue | Park | End) -> None:
         await self._inner.release(claim, how)
-        self._telemetry.forget(claim)
         self._metrics.released.labels(claim.kind, _RELEASED[type(how)]).inc()
 
 
