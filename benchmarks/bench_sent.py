@@ -19,6 +19,7 @@ from tarsy.agent.ports import LLMClient, ToolExecutor, ToolServers
 from tarsy.config.load.loader import load_config
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import Role, ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
 from tarsy.domain.tool import Tag, ToolCatalog, ToolResult
 from tarsy.evals.cases import SUITE, load_cases
@@ -95,9 +96,9 @@ class CrowdedServers:
 
     @asynccontextmanager
     async def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, place: ExecutionPlace, tag: Tag | None = None
     ) -> AsyncGenerator[ToolExecutor]:
-        async with self.inner.open(agent, servers, execution_id=execution_id, track=track, tag=tag) as tools:
+        async with self.inner.open(agent, servers, place=place, tag=tag) as tools:
             yield CrowdedTools(tools)
 
 

@@ -28,7 +28,7 @@ from tarsy.db.spending import PostgresSpendingStore
 from tarsy.db.work.queue import WorkQueue
 from tarsy.db.work.recovery import Recovery
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.execution import AgentType
+from tarsy.domain.execution import AgentType, ExecutionPlace
 from tarsy.domain.live_events import StoredLiveEvent, StreamDelta
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.recording import RecordedCall, RecordedChunk, RecordedToolCallChunk, Recording
@@ -106,9 +106,9 @@ class TrivialTools:
     """One tool that answers at once, in this process."""
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, place: ExecutionPlace, tag: Tag | None = None
     ) -> AbstractAsyncContextManager["TrivialTools"]:
-        del servers, execution_id, track, tag
+        del servers, place, tag
         return self._opened() if agent.mcp_servers else NoTools().opened()
 
     @asynccontextmanager
@@ -209,7 +209,7 @@ async def load(
     services = AgentServices(
         llm=TracedModel(llm, spans.tracing) if spans else llm,
         prices=PriceList(CostEstimationConfig(), {}),
-        tools=TracedToolServers(tools, spans.tracing, spans.session_of) if spans else tools,
+        tools=TracedToolServers(tools, spans.tracing) if spans else tools,
         journal=MeasuredJournal(journal, telemetry) if telemetry else journal,
         results=StoredResults(engine),
         changes=StoredChanges(engine),

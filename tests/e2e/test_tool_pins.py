@@ -14,7 +14,7 @@ from anyio import to_thread
 from structlog.testing import capture_logs
 
 from support.api_world import FixedSystem, World, services_on, serving
-from support.opening import agent, stdio
+from support.opening import agent, place_of, stdio
 from support.tarsy_process import Tarsy
 from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import ApiTokens
@@ -73,7 +73,7 @@ class Station:
 
     async def as_an_agent(self) -> tuple[ToolCatalog, str]:
         """The tools that an agent gets, and the result of a call."""
-        async with self.tools.open(agent(self.weather), {"weather": self.weather}, execution_id="execution-7") as opened:
+        async with self.tools.open(agent(self.weather), {"weather": self.weather}, place=place_of("execution-7")) as opened:
             called = await opened.execute(ToolCall("call-1", "weather.forecast", '{"city": "Brno"}'), lambda _: None)
             return await opened.list_tools(), called.content
 

@@ -11,8 +11,9 @@ import pytest
 
 from support.paths import FAULT_SERVER, TESTS
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMasking, ResolvedMcpServer, ResolvedTransport
+from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.execution import AgentType
+from tarsy.domain.execution import AgentType, ExecutionPlace
 from tarsy.domain.llm import LLMBackend, ProviderType, ResolvedProvider
 from tarsy.domain.tool import ApprovalPolicy, ToolCalling, ToolCatalog, ToolResult
 from tarsy.tools.executor import MaskedTools, McpToolServers
@@ -78,6 +79,12 @@ def agent(
     )
 
 
+def place_of(execution_id: str) -> ExecutionPlace:
+    """An execution of a session that is stored nowhere."""
+    claim = Claim(INVESTIGATION, "work", "session", "token", "session")
+    return ExecutionPlace(claim=claim, stage_id="stage", execution_id=execution_id, track="0.analysis/0.tester")
+
+
 @asynccontextmanager
 async def opened(
     *servers: ResolvedMcpServer,
@@ -89,7 +96,7 @@ async def opened(
     tool_servers = McpToolServers(env={**os.environ, **(env or {})}, pool=pool)
     configured = {each.name: each for each in servers}
     async with tool_servers.open(
-        agent(*servers, call_timeout=call_timeout, filters=filters), configured, execution_id=EXECUTION_ID, track="0.analysis/0.tester"
+        agent(*servers, call_timeout=call_timeout, filters=filters), configured, place=place_of(EXECUTION_ID)
     ) as executor:
         yield Tools(executor)
 

@@ -12,6 +12,7 @@ from tarsy.domain.budget import Reservation, SpentBy
 from tarsy.domain.claim import Claim
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.evidence import AnsweredCall, Evidence
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.live_events import StreamDelta
 from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth, ResolvedProvider
 from tarsy.domain.period_budget import PeriodBudget, PeriodState
@@ -78,9 +79,9 @@ class ToolServers(Protocol):
     """Opens the tools of an execution and closes them with it."""
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, place: ExecutionPlace, tag: Tag | None = None
     ) -> AbstractAsyncContextManager[ToolExecutor]:
-        """Open the tools of an agent. `track` identifies the execution in every run of the session, `execution_id` in this one."""
+        """Open the tools of an agent for the execution at `place`."""
         ...
 
 

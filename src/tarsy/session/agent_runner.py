@@ -239,7 +239,7 @@ class AgentRunner:
         path = _open_account(job, stage, execution, config.budget)
         is_live = config.provider.type is not ProviderType.REPLAY
         ceilings = Ceilings(job.ledger, place, path, services.prices, recorded=overrides.recorded_inputs, is_live=is_live)
-        async with services.tools.open(config, servers, execution_id=execution.id, track=agent.track, tag=tag) as tools:
+        async with services.tools.open(config, servers, place=place, tag=tag) as tools:
             context = ExecutionContext(
                 place=place,
                 services=services,

@@ -1,6 +1,6 @@
 """Spans of model calls and tool calls. While a call runs, its span is the current one, so that adapters can propagate it."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from time import perf_counter
 
@@ -10,6 +10,7 @@ from opentelemetry.trace import SpanKind, use_span
 from tarsy.agent.ports import LLMClient, ToolExecutor, ToolServers
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.llm import Chunk, ErrorChunk, FinishChunk, GenerateInput, LLMHealth
 from tarsy.domain.tool import OnOutput, Tag, ToolCatalog, ToolResult
 from tarsy.domain.usage import TokenUsage
@@ -121,20 +122,18 @@ async def _traced_call(
 
 
 class TracedToolServers:
-    """Tool servers whose calls are spans below their execution. `session_of` returns the session of an execution that runs here."""
+    """Tool servers whose calls are spans below their execution."""
 
-    def __init__(self, inner: ToolServers, tracing: Tracing, session_of: Callable[[str], str | None]) -> None:
+    def __init__(self, inner: ToolServers, tracing: Tracing) -> None:
         self._inner = inner
         self._tracing = tracing
-        self._session_of = session_of
 
     @asynccontextmanager
     async def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, place: ExecutionPlace, tag: Tag | None = None
     ) -> AsyncGenerator[ToolExecutor]:
-        session_id = self._session_of(execution_id)
-        async with self._inner.open(agent, servers, execution_id=execution_id, track=track, tag=tag) as tools:
-            yield _TracedTools(tools, self._tracing, self._tracing.context_of(session_id, execution_id)) if session_id else tools
+        async with self._inner.open(agent, servers, place=place, tag=tag) as tools:
+            yield _TracedTools(tools, self._tracing, self._tracing.context_of(place.session_id, place.execution_id))
 
 
 class _TracedTools:

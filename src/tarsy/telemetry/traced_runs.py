@@ -49,10 +49,6 @@ class RunSpans:
         # By session and kind: of each kind, one run of a session has a claim.
         self._runs: dict[tuple[str, WorkKind], _OpenRun] = {}
 
-    def session_of(self, execution_id: str) -> str | None:
-        """Return the session of an execution that has not ended, or None if it does not run here."""
-        return next((session_id for (session_id, _), run in self._runs.items() if execution_id in run.executions), None)
-
     def claimed(self, claim: Claim, subject: object) -> None:
         if claim.session is not None:
             self._runs[claim.session, claim.kind] = _OpenRun(claim, subject if isinstance(subject, AlertSession) else None)

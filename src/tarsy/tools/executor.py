@@ -13,6 +13,7 @@ import structlog
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.tool import LOST_CALL, OnOutput, Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
@@ -63,16 +64,14 @@ class McpToolServers:
         agent: ResolvedAgentConfig,
         servers: Mapping[str, ResolvedMcpServer],
         *,
-        execution_id: str,
-        track: str = "",
+        place: ExecutionPlace,
         tag: Tag | None = None,
     ) -> AbstractAsyncContextManager["MaskedTools"]:
         """Open the tools that `agent` may use, connected on first use. A server without a configuration is a KeyError."""
-        del track  # only recordings identify an execution by it
         return self.open_servers(
             {name: servers[name] for name in agent.mcp_servers},
             call_timeout=agent.tool_call_timeout,
-            execution_id=execution_id,
+            execution_id=place.execution_id,
             filters=agent.tool_filters,
             tag=tag,
         )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.recording import RecordedCatalog, RecordedTool, Recording
 from tarsy.domain.tool import OnOutput, Tag, ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
@@ -22,10 +23,10 @@ class RecordedToolServers:
         self._by_arguments = {(tool.name, _canonical(tool.arguments)): tool for tool in reversed(recording.tools)}
 
     def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, place: ExecutionPlace, tag: Tag | None = None
     ) -> AbstractAsyncContextManager["RecordedTools"]:
-        del agent, servers, execution_id, tag
-        return nullcontext(RecordedTools(self, track))
+        del agent, servers, tag
+        return nullcontext(RecordedTools(self, place.track))
 
     def catalog(self, track: str) -> RecordedCatalog | None:
         return self._catalogs.get(track)

@@ -172,7 +172,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
     services = AgentServices(
         llm=TracedModel(infrastructure.llm, spans.tracing) if spans else infrastructure.llm,
         prices=PriceList(configured.config.system.cost_estimation, configured.loaded.env),
-        tools=TracedToolServers(tools, spans.tracing, spans.session_of) if spans else tools,
+        tools=TracedToolServers(tools, spans.tracing) if spans else tools,
         journal=MeasuredJournal(PostgresJournal(engine, publisher.deliver), infrastructure.telemetry),
         results=StoredResults(engine),
         changes=StoredChanges(engine),

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from tarsy.agent.ports import ToolExecutor
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.recording import RecordedTool, Recording
 from tarsy.domain.tool import OnOutput, Tag, ToolCatalog, ToolListing, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
@@ -40,9 +41,9 @@ class WorldServers:
 
     @asynccontextmanager
     async def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, place: ExecutionPlace, tag: Tag | None = None
     ) -> AsyncGenerator[MaskedTools]:
-        del execution_id, track
+        del place
         opened = {name: servers[name] for name in agent.mcp_servers}
         worlds = {name: self._worlds[case_of(server)] for name, server in opened.items()}
         maskers = {name: Masker.for_server(server.masking).tagged(tag) for name, server in opened.items()}
@@ -93,12 +94,12 @@ class ForkedServers:
 
     @asynccontextmanager
     async def open(
-        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, execution_id: str, track: str, tag: Tag | None = None
+        self, agent: ResolvedAgentConfig, servers: Mapping[str, ResolvedMcpServer], *, place: ExecutionPlace, tag: Tag | None = None
     ) -> AsyncGenerator[ToolExecutor]:
         cases = {case_of(server) for server in servers.values()}
-        recorded = [tool for case in cases for tool in self._recordings[case].tools if tool.track == track]
+        recorded = [tool for case in cases for tool in self._recordings[case].tools if tool.track == place.track]
         calls = {_key(tool.call_id, tool.name, tool.arguments): tool for tool in recorded}
-        async with self._inner.open(agent, servers, execution_id=execution_id, track=track, tag=tag) as world:
+        async with self._inner.open(agent, servers, place=place, tag=tag) as world:
             yield ForkedTools(calls, world)
 
 
