@@ -103,7 +103,7 @@ async def test_every_delivery_that_was_refused_or_failed_is_counted_and_listed_w
     counted: Counter[tuple[str, str]] = Counter()
 
     class Counted(NoMetrics):
-        def refused(self, source: str, reason: str) -> None:
+        def count_refusal(self, source: str, reason: str) -> None:
             counted[source, reason] += 1
 
     class Broken(SnsClient):

@@ -86,7 +86,7 @@ class IntakeWorld:
 
     @property
     def admission(self) -> Admission:
-        return Admission(self.publisher, max_queue_size=self.max_queue_size, submitted=self.times.submitted)
+        return Admission(self.publisher, max_queue_size=self.max_queue_size, on_submitted=self.times.count_submission)
 
     def policy(self) -> Policy:
         return Policy(routes=tuple(self.routes), mutes=tuple(self.mutes), default_alert_type="kubernetes")

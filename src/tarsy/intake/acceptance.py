@@ -57,19 +57,19 @@ _TIME_LIMIT = sa.text("SET LOCAL statement_timeout = '10s'")
 class DeliveryMetrics(Protocol):
     """Counts deliveries once they are stored, and requests that got an error response."""
 
-    def accepted(self, source: str, action: str, alerts: int) -> None: ...
+    def count_alerts(self, source: str, action: str, alerts: int) -> None: ...
 
-    def changed(self, source: str, changes: int) -> None: ...
+    def count_changes(self, source: str, changes: int) -> None: ...
 
-    def refused(self, source: str, reason: str) -> None: ...
+    def count_refusal(self, source: str, reason: str) -> None: ...
 
 
 class NoMetrics:
-    def accepted(self, source: str, action: str, alerts: int) -> None: ...
+    def count_alerts(self, source: str, action: str, alerts: int) -> None: ...
 
-    def changed(self, source: str, changes: int) -> None: ...
+    def count_changes(self, source: str, changes: int) -> None: ...
 
-    def refused(self, source: str, reason: str) -> None: ...
+    def count_refusal(self, source: str, reason: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -189,12 +189,12 @@ class AlertAcceptance:
                 for prepared in new.values()
             }
             await store_answers(connection, {one.key: answer.as_json() for one, answer in written.items() if one.key}, now)
-        self.admission.committed(started)
+        self.admission.report_submitted(started)
         for answer in written.values():
             for result in answer.results:
-                self.metrics.accepted(answer.source, result.action, result.alerts)
+                self.metrics.count_alerts(answer.source, result.action, result.alerts)
             if answer.changes:
-                self.metrics.changed(answer.source, answer.changes)
+                self.metrics.count_changes(answer.source, answer.changes)
         answers |= {prepared.key: answer for prepared, answer in written.items() if prepared.key}
         return [written[prepared] if prepared in written else answers[prepared.key or ""] for prepared in batch]
 

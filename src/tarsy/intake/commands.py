@@ -71,7 +71,7 @@ class IncidentCommands:
             await self._write_and_publish(
                 transaction, [changed], events, actor, AuditAction.INCIDENT_INVESTIGATED, {"session_id": new.session.id}
             )
-        self.admission.committed([new])
+        self.admission.report_submitted([new])
         return new.session.id
 
     def with_investigation(

@@ -199,7 +199,7 @@ class IncidentMaintenance:
             events = await store_investigations(connection, [new])
             await write_incidents(connection, [changed])
             await transaction.publish_for([*events, (None, live_events.incident_changed(changed, now))])
-        self.commands.admission.committed([new])
+        self.commands.admission.report_submitted([new])
 
 
 async def _firing_after(

@@ -29,7 +29,7 @@ class Refusals:
 
         One request at a time stores, for all others that are refused meanwhile, so that a storm of refusals uses one connection.
         """
-        self.metrics.refused(refused.source, refused.reason)
+        self.metrics.count_refusal(refused.source, refused.reason)
         log.warning(
             "webhook.refused", source=refused.source, reason=refused.reason, status=refused.status, size=refused.size, peer=refused.peer
         )

@@ -47,13 +47,13 @@ class CountedIntake:
         # The name of a sender is part of the URL, which strangers can make up: theirs must not take the place of others.
         self._refused_source = BoundedLabel()
 
-    def accepted(self, source: str, action: str, alerts: int) -> None:
+    def count_alerts(self, source: str, action: str, alerts: int) -> None:
         self._intake.alerts.labels(self._source(source), action).inc(alerts)
 
-    def changed(self, source: str, changes: int) -> None:
+    def count_changes(self, source: str, changes: int) -> None:
         self._intake.changes.labels(self._source(source)).inc(changes)
 
-    def refused(self, source: str, reason: str) -> None:
+    def count_refusal(self, source: str, reason: str) -> None:
         self._intake.refused.labels(self._refused_source(source), reason).inc()
 
 

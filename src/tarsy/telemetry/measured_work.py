@@ -30,17 +30,17 @@ class SessionTimes:
         # By the token of their claim.
         self._claimed: dict[str, AlertSession] = {}
 
-    def submitted(self, session: NewSession) -> None:
+    def count_submission(self, session: NewSession) -> None:
         self._metrics.submitted.labels(self._alert_type(session.alert_type)).inc()
 
-    def claimed(self, claim: Claim, subject: object) -> None:
+    def follow(self, claim: Claim, subject: object) -> None:
         if isinstance(subject, AlertSession):
             self._claimed[claim.token] = subject
 
-    def released(self, claim: Claim) -> None:
+    def forget(self, claim: Claim) -> None:
         self._claimed.pop(claim.token, None)
 
-    def closed(self, claim: Claim, close: SessionClose) -> None:
+    def observe_end(self, claim: Claim, close: SessionClose) -> None:
         session = self._claimed.pop(claim.token, None)
         if session is None or session.started_at is None:
             return
@@ -49,8 +49,8 @@ class SessionTimes:
         if close.status is SessionStatus.COMPLETED:
             self._metrics.alert_to_verdict.observe((close.completed_at - session.created_at).total_seconds())
 
-    def published(self, events: Iterable[StoredLiveEvent]) -> None:
-        """Count the sessions that ended: however a session ends, one event in the channel of the session list says so."""
+    def count_ends(self, events: Iterable[StoredLiveEvent]) -> None:
+        """Count the sessions that ended. Every end publishes one event in the channel of the session list."""
         for event in events:
             if event.channel == SESSIONS_CHANNEL and event.payload["type"] == LiveEventType.SESSION_COMPLETED.value:
                 self._metrics.ended.labels(self._alert_type(event.payload["alert_type"]), event.payload["status"]).inc()
@@ -118,17 +118,17 @@ class Telemetry:
     times: SessionTimes
     spans: RunSpans | None = None
 
-    def claimed(self, claim: Claim, subject: object) -> None:
+    def follow(self, claim: Claim, subject: object) -> None:
         """Follow the work of a claim until its end."""
-        self.times.claimed(claim, subject)
+        self.times.follow(claim, subject)
         if self.spans:
-            self.spans.claimed(claim, subject)
+            self.spans.follow(claim, subject)
 
     def forget(self, claim: Claim) -> None:
         """Forget the work of a claim whose run has ended, or goes on in another process."""
-        self.times.released(claim)
+        self.times.forget(claim)
         if self.spans:
-            self.spans.released(claim)
+            self.spans.forget(claim)
 
 
 class MeasuredJournal:
@@ -147,9 +147,9 @@ class MeasuredJournal:
         if not committed.refused:
             self._steps.count(step)
         if step.session_close:
-            self._times.closed(step.claim, step.session_close)
+            self._times.observe_end(step.claim, step.session_close)
         if self._spans and not committed.refused:
-            self._spans.committed(step)
+            self._spans.record(step)
         return committed
 
     async def load(self, execution_id: str) -> StoredRun:
@@ -168,7 +168,7 @@ class MeasuredQueue:
         claimed = await self._inner.claim(rules, counted=counted, max_concurrent_sessions=max_concurrent_sessions)
         if claimed:
             self._metrics.claimed.labels(rules.kind).inc()
-            self._telemetry.claimed(claimed.claim, claimed.subject)
+            self._telemetry.follow(claimed.claim, claimed.subject)
         return claimed
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
@@ -202,7 +202,7 @@ def measured_delivery(
     """Return a function that delivers committed events and counts the sessions that ended."""
 
     def deliver(events: Sequence[StoredLiveEvent]) -> None:
-        times.published(events)
+        times.count_ends(events)
         inner(events)
 
     return deliver

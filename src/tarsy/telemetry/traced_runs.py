@@ -49,18 +49,18 @@ class RunSpans:
         # By session and kind: of each kind, one run of a session has a claim.
         self._runs: dict[tuple[str, WorkKind], _OpenRun] = {}
 
-    def claimed(self, claim: Claim, subject: object) -> None:
+    def follow(self, claim: Claim, subject: object) -> None:
         if claim.session is not None:
             self._runs[claim.session, claim.kind] = _OpenRun(claim, subject if isinstance(subject, AlertSession) else None)
 
-    def released(self, claim: Claim) -> None:
-        """Forget a run, unless this process has claimed it again: the process that resumes it reads back what it needs."""
+    def forget(self, claim: Claim) -> None:
+        """Forget a run, unless this process has claimed it again: the process that resumes it restores what it needs."""
         run = self._runs.get((claim.session or "", claim.kind))
         if run and run.claim == claim:
             del self._runs[claim.session_id, claim.kind]
 
-    def read_back(self, records: Iterable[StageRecord]) -> None:
-        """Learn the open stages and executions of a run that is resumed here."""
+    def restore(self, records: Iterable[StageRecord]) -> None:
+        """Restore the open stages and executions of a run that is resumed here."""
         for record in records:
             run = self._runs.get((record.stage.session_id, _kind_of(record.stage)))
             if run is None or record.stage.status.is_final:
@@ -69,8 +69,8 @@ class RunSpans:
             for one in (one.execution for top in record.executions for one in top.tree if not one.execution.status.is_final):
                 run.executions.setdefault(one.id, _OpenExecution(one, one.started_at))
 
-    def committed(self, step: Step) -> None:
-        """Note what begins with a step and export what ends with it, from the inside out: an execution may end together with its session."""
+    def record(self, step: Step) -> None:
+        """Follow what begins with a committed step and export what ends with it, from the inside out: an execution may end together with its session."""
         run = self._runs.get((step.session_id, step.claim.kind))
         if run is None:
             return
@@ -186,12 +186,12 @@ class TracedHistory:
 
     async def stages(self, session_id: str) -> Sequence[StageRecord]:
         records = await self._inner.stages(session_id)
-        self._runs.read_back(records)
+        self._runs.restore(records)
         return records
 
     async def timelines(self, session_id: str) -> Sequence[StageRecord]:
         records = await self._inner.timelines(session_id)
-        self._runs.read_back(records)
+        self._runs.restore(records)
         return records
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:

@@ -211,7 +211,7 @@ def build_services(infrastructure: Infrastructure, configured: Configured, pool:
     config, settings, loaded = configured.config, configured.settings, configured.loaded
     engine, publisher = infrastructure.database.engine, infrastructure.publisher
     pod_id, telemetry = infrastructure.pod_id, infrastructure.telemetry
-    admission = Admission(publisher, max_queue_size=config.queue.max_queue_size, submitted=telemetry.times.submitted)
+    admission = Admission(publisher, max_queue_size=config.queue.max_queue_size, on_submitted=telemetry.times.count_submission)
     repositories = SessionRepositories.on(publisher, admission)
     reloads = ReloadNotices(engine, pod_id=pod_id)
     submissions = SubmissionService(

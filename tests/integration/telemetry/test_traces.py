@@ -264,11 +264,11 @@ def test_the_release_of_a_chat_answer_leaves_the_spans_of_a_score_of_the_same_se
     stages = [stage_of(StageType.CHAT, 2), stage_of(StageType.SCORING, 3)]
     executions = [execution_in(one) for one in stages]
     for claim, begun, execution in zip(claims, stages, executions, strict=True):
-        spans.claimed(claim, None)
-        spans.committed(Step(claim=claim, stages=(begun,), executions=(execution,)))
-    spans.released(claims[0])
+        spans.follow(claim, None)
+        spans.record(Step(claim=claim, stages=(begun,), executions=(execution,)))
+    spans.forget(claims[0])
     for claim, begun, execution in zip(claims, stages, executions, strict=True):
-        spans.committed(end_of(claim, begun, execution))
+        spans.record(end_of(claim, begun, execution))
     tracing.close()
     assert sorted(span.name for span in collector.spans) == ["invoke_agent scoring agent", "invoke_workflow scoring"]
 
@@ -277,15 +277,15 @@ def test_the_loss_of_a_claim_leaves_the_spans_of_a_session_that_the_same_process
     tracing = Tracing(collector.env)
     spans, lost, look = RunSpans(tracing), Claim(INVESTIGATION, "w", SESSION_ID, "first", SESSION_ID), stage_of(StageType.INVESTIGATION, 0)
     again, execution = replace(lost, token="second"), execution_in(look)
-    spans.claimed(lost, None)
-    spans.claimed(again, None)
-    spans.committed(Step(claim=again, stages=(look,), executions=(execution,)))
-    spans.released(lost)
-    spans.committed(end_of(again, look, execution))
+    spans.follow(lost, None)
+    spans.follow(again, None)
+    spans.record(Step(claim=again, stages=(look,), executions=(execution,)))
+    spans.forget(lost)
+    spans.record(end_of(again, look, execution))
     other, second = stage_of(StageType.INVESTIGATION, 1), execution_in(look)
-    spans.committed(Step(claim=again, stages=(other,), executions=(second,)))
-    spans.released(again)
-    spans.committed(end_of(again, other, second))
+    spans.record(Step(claim=again, stages=(other,), executions=(second,)))
+    spans.forget(again)
+    spans.record(end_of(again, other, second))
     tracing.close()
     assert sorted(span.name for span in collector.spans) == ["invoke_agent investigation agent", "invoke_workflow investigation"]
 

@@ -44,8 +44,8 @@ def test_names_that_strangers_make_up_do_not_replace_those_of_senders() -> None:
     metrics = Metrics()
     counted = CountedIntake(metrics)
     for number in range(MOST_VALUES + 1):
-        counted.refused(f"invented-{number}", "missing")
-    counted.accepted("alertmanager", "opened", 1)
+        counted.count_refusal(f"invented-{number}", "missing")
+    counted.count_alerts("alertmanager", "opened", 1)
     assert value(generate_latest(metrics.registry), "tarsy_alerts_total", source="alertmanager", action="opened") == 1
 
 

@@ -61,7 +61,7 @@ class NewInvestigation:
 class Admission:
     """Admits sessions to a queue in which at most `max_queue_size` wait: stores submissions as pending sessions and wakes the workers.
 
-    `submitted` is called with each session that was stored.
+    `on_submitted` is called with each session that was stored.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Admission:
         publisher: Publisher,
         *,
         max_queue_size: int | None = None,
-        submitted: Callable[[NewSession], None] = lambda _session: None,
+        on_submitted: Callable[[NewSession], None] = lambda _session: None,
     ) -> None:
         self._publisher = publisher
         self._max_queue_size = max_queue_size
-        self._submitted = submitted
+        self._on_submitted = on_submitted
         self._batcher = Batcher(
             self._store, max_batch=MAX_BATCH, seconds=STORE_SECONDS, concurrency=CONCURRENT_BATCHES, min_batch=MIN_BATCH
         )
@@ -104,10 +104,10 @@ class Admission:
         if not await self.room(connection, 1):
             raise QueueFullError(self._max_queue_size or 0)
 
-    def committed(self, admitted: Sequence[NewInvestigation]) -> None:
+    def report_submitted(self, admitted: Sequence[NewInvestigation]) -> None:
         """Report the sessions that a transaction has stored. Callers of `store_investigations` call it after their commit."""
         for new in admitted:
-            self._submitted(new.session)
+            self._on_submitted(new.session)
 
     async def _store(self, submissions: Sequence[NewInvestigation]) -> Sequence[bool]:
         """Store as many sessions as there is room for, the first first; return for each whether it was stored."""
@@ -116,7 +116,7 @@ class Admission:
             await connection.execute(sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'"))
             room = await self.room(connection, len(submissions))
             await transaction.publish_for(await store_investigations(connection, submissions[:room]))
-        self.committed(submissions[:room])
+        self.report_submitted(submissions[:room])
         return [place < room for place in range(len(submissions))]
 
 

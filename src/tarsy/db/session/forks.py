@@ -92,7 +92,7 @@ class ForkRepository:
             )
             new = [NewInvestigation(session)]
             await transaction.publish_for(await enqueue_investigations(connection, new))
-        self._admission.committed(new)
+        self._admission.report_submitted(new)
 
 
 def _copies(fork: str, plan: ForkPlan, continued: Mapping[str, list[Part]], use: ModelUse | None) -> Iterator[sa.Insert]:
