@@ -24,9 +24,9 @@ from tarsy.kit.clock import FixedClock
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.prices import PriceList
 from tarsy.session.agent_runner import AgentRunner, StageJob
-from tarsy.session.plan import StageOutcome, plan
+from tarsy.session.plan import plan
 from tarsy.session.run_scope import Cancellations
-from tarsy.session.stage_runner import StageRunner
+from tarsy.session.stage_runner import RanStage, StageRunner
 from tarsy.tools.masking.masker import Unmasked
 from tarsy.tools.recorded import RecordedToolServers
 
@@ -143,11 +143,11 @@ class MemoryTree:
     scenario: Scenario
     journal: TreeJournal = field(default_factory=TreeJournal)
 
-    async def go_on(self) -> StageOutcome:
+    async def go_on(self) -> RanStage:
         """Run it to its end; when it waits for something, that has happened at once."""
         while isinstance(ran := await self._run(), Park):
             pass
-        return ran.outcome
+        return ran
 
     async def _run(self) -> Any:
         recording = self.scenario.recording

@@ -9,7 +9,6 @@ import structlog
 from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.budget.unpriced import limits_dollars, unpriced_models, unpriced_warning
 from tarsy.agent.context_window import context_limit
-from tarsy.agent.execution import ExecutionResult
 from tarsy.agent.executive_summary import SummarySource, summary_source
 from tarsy.agent.ports import Journal, Mask, Prices
 from tarsy.agent.prompt.fence import Fence
@@ -46,7 +45,7 @@ from tarsy.session.plan import (
 from tarsy.session.ports import History, ProgressReporter
 from tarsy.session.run_scope import RunScope
 from tarsy.session.runbook import RunbookSource
-from tarsy.session.stage_runner import Closing, StageRunner, close_unfinished, outcome_of
+from tarsy.session.stage_runner import Closing, StageRunner, close_unfinished
 
 log = structlog.get_logger(__name__)
 
@@ -121,10 +120,9 @@ class SessionExecutor:
             ran = await self.stages.run(job, scope.stopping)
             if isinstance(ran, Park):
                 return ran
-            done, ended = [*done, ran.outcome], (ran.close,)
-            # No later stage reads a summary.
-            if planned.stage_type is not StageType.EXEC_SUMMARY:
-                records = with_end(await self.history.timelines(session.id), ran.close)
+            ended = (ran.close,)
+            records = with_end(await self.history.timelines(session.id), ran.close)
+            done = finished_stages(stages, records)
             has_analysis = best_analysis(records) is not None
             if ledger.ended and (finish := ended_by_ceiling(stages, done, ledger.ended.description, has_analysis=has_analysis)):
                 break
@@ -222,7 +220,7 @@ class SessionExecutor:
 
 
 def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecord]) -> list[StageOutcome]:
-    """Return the outcomes of the stages that ended before this run."""
+    """Return the outcomes of the stages that have ended."""
     done: list[StageOutcome] = []
     stored = {record.stage.stage_index: record for record in records}
     for planned in stages:
@@ -232,8 +230,9 @@ def finished_stages(stages: Sequence[PlannedStage], records: Sequence[StageRecor
             continue
         if record is None or not record.stage.status.is_final:
             break
-        results = [ExecutionResult(status=one.execution.status, final_analysis=one.conclusion) for one in record.executions]
-        done.append(outcome_of(planned, record.stage.id, record.stage.status, results, record.stage.error_message))
+        concluded = (one.conclusion for one in record.executions if one.execution.status is RunStatus.COMPLETED)
+        outcome = StageOutcome(planned, record.stage.status, next(concluded, ""), record.stage.error_message)
+        done.append(outcome)
     return done
 
 

@@ -66,14 +66,14 @@ class PlannedStage:
         return self.evidence_prefixes[agent_index - 1] if self.evidence_prefixes else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StageOutcome:
-    """A finished stage: its end, and what each agent that completed concluded."""
+    """A stage that has ended."""
 
     planned: PlannedStage
-    stage_id: str
     status: RunStatus
-    analyses: tuple[tuple[str, str], ...] = ()
+    # Of its first agent that completed.
+    conclusion: str = ""
     error: str | None = None
 
 
@@ -156,7 +156,7 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], skip
         succeeded = last.status is RunStatus.COMPLETED
         return FinishSession(
             status=SessionStatus.COMPLETED,
-            executive_summary=last.analyses[0][1] if succeeded and last.analyses else None,
+            executive_summary=(last.conclusion or None) if succeeded else None,
             executive_summary_error=None if succeeded else last.error or f"ended {last.status}",
         )
     if last.status is not RunStatus.COMPLETED and not last.planned.is_optional:

@@ -17,14 +17,13 @@ from tarsy.domain.work import Park
 from tarsy.kit.clock import Clock
 from tarsy.kit.groups import for_each
 from tarsy.session.agent_runner import AgentRunner, StageJob
-from tarsy.session.plan import PlannedStage, StageOutcome, pending_execution
+from tarsy.session.plan import pending_execution
 
 
 @dataclass(frozen=True, slots=True)
 class RanStage:
     """A stage whose agents have all ended. The caller stores its `close` in the step that follows; a worker that finds the stage open closes it."""
 
-    outcome: StageOutcome
     results: Sequence[ExecutionResult]
     close: StageClose
 
@@ -59,13 +58,11 @@ class StageRunner:
         ]
         error = None if status is RunStatus.COMPLETED else "; ".join(errors)
         close = StageClose(stage_id=stage.id, status=status, completed_at=self.clock.now(), error_message=error)
-        return RanStage(outcome_of(planned, stage.id, status, results, error), results, close)
+        return RanStage(results, close)
 
     async def _begin(self, job: StageJob) -> StageRecord:
         """Store the stage and its executions, unless an interrupted run did."""
         if job.stored:
-            if job.ended:
-                await self.journal.commit(Step(claim=job.claim, stage_closes=job.ended))
             return job.stored
         now, planned = self.clock.now(), job.planned
         stage = Stage(
@@ -106,18 +103,6 @@ def parking_of(results: Sequence[ExecutionResult]) -> Park | None:
     reasons = dict.fromkeys(wait.reason for wait in waits)
     budget = next((wait.budget for wait in waits if wait.budget), None)
     return Park(" ".join(reasons), combined_wait(waits).seconds, budget=budget)
-
-
-def outcome_of(
-    planned: PlannedStage, stage_id: str, status: RunStatus, results: Sequence[ExecutionResult], error: str | None
-) -> StageOutcome:
-    analyses = tuple(
-        # Stripped, as when they are read from the database.
-        (config.agent_name, analysis)
-        for config, result in zip(planned.agents, results, strict=True)
-        if result.status is RunStatus.COMPLETED and (analysis := result.final_analysis.strip())
-    )
-    return StageOutcome(planned=planned, stage_id=stage_id, status=status, analyses=analyses, error=error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ def test_a_session_is_complete_without_its_actions_however_they_end() -> None:
     failed = finished_stages(stages, [concluded(), record(1, ACTION, "", RunStatus.FAILED)])
     # Its summary needs little, and is tried.
     assert ended_by_ceiling(stages, failed, "its ceiling", has_analysis=True) is None
-    summary = replace(failed[-1], planned=stages[-1], status=RunStatus.COMPLETED, analyses=(("A", "Full."),))
+    summary = replace(failed[-1], planned=stages[-1], status=RunStatus.COMPLETED, conclusion="Full.")
     finish = next_step(stages, [*failed, summary])
     assert isinstance(finish, FinishSession)
     assert (finish.status, finish.partial) == (SessionStatus.COMPLETED, False)

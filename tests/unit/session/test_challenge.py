@@ -109,8 +109,8 @@ def test_a_challenge_that_fails_costs_the_session_nothing() -> None:
     settled = challenged()
     stages = plan(settled)
     done = [
-        StageOutcome(planned=stages[0], stage_id="0", status=RunStatus.COMPLETED, analyses=(("A", "It is full."),)),
-        StageOutcome(planned=stages[1], stage_id="1", status=RunStatus.FAILED, error="no model"),
+        StageOutcome(stages[0], RunStatus.COMPLETED, "It is full."),
+        StageOutcome(stages[1], RunStatus.FAILED, error="no model"),
     ]
     step = next_step(stages, done, {2})
     assert isinstance(step, PlannedStage)

@@ -35,8 +35,8 @@ def test_a_chain_runs_stage_by_stage_until_one_fails(sizes: list[int], data: st.
     while isinstance(step := next_step(stages, done), PlannedStage):
         assert step is stages[len(done)]
         status = RunStatus.FAILED if len(done) == failing else RunStatus.COMPLETED
-        analyses = (("A", f"analysis {len(done)}"),) if status is RunStatus.COMPLETED else ()
-        done.append(StageOutcome(planned=step, stage_id=str(len(done)), status=status, analyses=analyses))
+        conclusion = f"analysis {len(done)}" if status is RunStatus.COMPLETED else ""
+        done.append(StageOutcome(step, status, conclusion))
     assert isinstance(step, FinishSession)
     if failing >= len(stages) - 1:
         assert step.status is SessionStatus.COMPLETED
@@ -50,10 +50,7 @@ def test_a_chain_runs_stage_by_stage_until_one_fails(sizes: list[int], data: st.
 def test_a_session_that_is_stopped_needs_no_time_for_its_summary(sizes: list[int], data: st.DataObject) -> None:
     stages = plan(_chain(sizes))
     ended = stages[: data.draw(st.integers(0, len(stages)))]
-    done = [
-        StageOutcome(planned=one, stage_id=one.name, status=RunStatus.COMPLETED, analyses=(("A", f"analysis {one.index}"),))
-        for one in ended
-    ]
+    done = [StageOutcome(one, RunStatus.COMPLETED, f"analysis {one.index}") for one in ended]
     late, stopped = (ended_early(stages, done, status, "why") for status in (RunStatus.TIMED_OUT, RunStatus.CANCELLED))
     enough = len(done) >= len(stages) - 1
     assert (late.status, late.partial) == ((SessionStatus.COMPLETED, False) if enough else (SessionStatus.TIMED_OUT, True))
@@ -64,5 +61,5 @@ def test_a_session_that_is_stopped_needs_no_time_for_its_summary(sizes: list[int
 def test_a_chain_whose_summary_is_switched_off_is_complete_after_its_last_stage() -> None:
     stages = plan(chain(stage(agent("A")), executive_summary=None))
     assert [one.stage_type for one in stages] == [StageType.INVESTIGATION]
-    done = [StageOutcome(planned=stages[0], stage_id="0", status=RunStatus.COMPLETED, analyses=(("A", "the disk"),))]
+    done = [StageOutcome(stages[0], RunStatus.COMPLETED, "the disk")]
     assert next_step(stages, done) == FinishSession(status=SessionStatus.COMPLETED)
