@@ -13,8 +13,8 @@ from tarsy.demo.samples import load_sample
 from tarsy.domain.notification import EventKind, MessageThread, Notification, NotificationRule
 from tarsy.domain.notification_text import Markup
 from tarsy.notify.senders.sender import Delivered
-from tarsy.queue import maintenance
 from tarsy.settings import Settings
+from tarsy.wiring import upkeep
 
 pytestmark = pytest.mark.timeout(200)
 
@@ -34,7 +34,7 @@ async def test_a_demo_works_on_its_own_session_and_leaves_everything_else_to_the
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Retention would begin at once.
-    monkeypatch.setattr(maintenance, "SHORTEST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(upkeep, "SHORTEST_PAUSE_SECONDS", 0.0)
     (tmp_path / "tarsy.yaml").write_text("system: {retention: {session_retention_days: 1}}\nqueue: {orphan_detection_interval: 50ms}\n")
     sample = load_sample("flapping")
     async with notify_world(database_url, {"chat": Chat()}, [STARTED]) as world:

@@ -34,6 +34,7 @@ from tarsy.intake.decision import MUTED, auto_resolved, due_investigation, resol
 from tarsy.intake.delivery import Delivery
 from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.updates import AlertUpdate, UpdateKind, store_updates, update_text
+from tarsy.kit.logs import logged_errors
 from tarsy.session.chains import AlertRefusedError
 
 log = structlog.get_logger(__name__)
@@ -58,10 +59,8 @@ async def maintain_incidents(current: Callable[[], "IncidentMaintenance"]) -> No
     while True:
         # Replicas that were started together should not all run at once.
         await anyio.sleep(PAUSE_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311 - spreads rounds, guards nothing
-        try:
+        with logged_errors("incidents.upkeep_failed"):
             await current().round()
-        except Exception as error:  # noqa: BLE001 - another process, or the next round, will do it
-            log.warning("incidents.upkeep_failed", error=str(error) or type(error).__name__)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,6 +20,15 @@ MOST_KINDS = 1_000
 _DISTINGUISHING = ("error", "problem", "reason", "server", "remark", "path", "logger")
 # Some libraries log whole requests.
 MAX_LIBRARY_MESSAGE = 2_000
+
+
+@contextmanager
+def logged_errors(event: str, **fields: object) -> Generator[None]:
+    """Log an error of the block as a warning and go on: for work that another process, or the next round, does if this one cannot."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - the boundary of a periodic task, which must outlive any error
+        structlog.get_logger().warning(event, **fields, error=str(error) or type(error).__name__)
 
 
 @dataclass(slots=True)

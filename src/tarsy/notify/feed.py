@@ -23,6 +23,7 @@ from tarsy.domain.live_events import INCIDENTS_CHANNEL, SESSIONS_CHANNEL
 from tarsy.domain.notification import EventKind, NewNotification, notifications_of, reply
 from tarsy.domain.notification_text import TemplateRejectedError, render
 from tarsy.kit.auto_reset_event import AutoResetEvent
+from tarsy.kit.logs import logged_errors
 from tarsy.notify.events import kind_of, read_event
 from tarsy.notify.policy import SLACK_REPLIES, NotificationPolicy
 from tarsy.notify.senders.slack import posts_to
@@ -75,19 +76,15 @@ class NotificationFeed:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._keep_clean, name="clean-up of notifications")
             while True:
-                try:
+                with logged_errors("notifications.not_made"):
                     while await self.advance():
                         pass
-                except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
-                    log.warning("notifications.not_made", error=str(error) or type(error).__name__)
                 await self._awake.wait(POLL_SECONDS if self._kinds else None)
 
     async def _keep_clean(self) -> None:
         while True:
-            try:
+            with logged_errors("notifications.not_cleaned_up"):
                 await self.clean_up()
-            except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
-                log.warning("notifications.not_cleaned_up", error=str(error) or type(error).__name__)
             await anyio.sleep(CLEAN_UP_SECONDS)
 
     async def clean_up(self) -> None:

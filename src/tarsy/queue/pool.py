@@ -17,6 +17,7 @@ from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.work import Claimed, HeartbeatResult, Lane, Park
 from tarsy.kit.auto_reset_event import AutoResetEvent
 from tarsy.kit.clock import Clock
+from tarsy.kit.logs import logged_errors
 from tarsy.queue.handler import Handler, Handlers, OrphanRecovery, Runner
 from tarsy.queue.wakeup import Wakeup
 from tarsy.session.run_scope import RunScope
@@ -295,17 +296,13 @@ class WorkerPool:
     async def _recover_orphans(self, recovery: OrphanRecovery) -> None:
         while True:
             if self._orphan_grace.is_over(self._clock.now()):
-                try:
-                    limits = {
-                        kind: self._config.max_recoveries if handler.rules.max_recoveries is None else handler.rules.max_recoveries
-                        for kind, handler in self._handlers.items()
-                    }
-                    with anyio.fail_after(ROUND_SECONDS):
-                        recovered = await recovery.run(silent_seconds=self._config.orphan_threshold, limits=limits)
-                    for one in recovered:
+                limits = {
+                    kind: self._config.max_recoveries if handler.rules.max_recoveries is None else handler.rules.max_recoveries
+                    for kind, handler in self._handlers.items()
+                }
+                with logged_errors("queue.recovery_failed"), anyio.fail_after(ROUND_SECONDS):
+                    for one in await recovery.run(silent_seconds=self._config.orphan_threshold, limits=limits):
                         log.warning("work.recovered", kind=one.claim.kind, session_id=one.claim.session, given_up=one.given_up)
-                except Exception as error:  # noqa: BLE001 - another process, or the next round, recovers them
-                    log.warning("queue.recovery_failed", error=str(error) or type(error).__name__)
             jitter = random.uniform(0.8, 1.2)  # noqa: S311 - keeps replicas out of step
             await anyio.sleep(self._config.orphan_detection_interval * jitter)
 

@@ -32,7 +32,6 @@ from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import load_sdks
 from tarsy.mcp_server.endpoint import McpEndpoint
 from tarsy.notify.feed import NotificationFeed
-from tarsy.queue.maintenance import BudgetWatch, Presence, Retention
 from tarsy.queue.pool import WorkerPool
 from tarsy.settings import ProcessRole, Settings
 from tarsy.skills.sync import fetch_skills
@@ -43,6 +42,7 @@ from tarsy.wiring.configured import Configured, build_handlers, build_pool, buil
 from tarsy.wiring.infrastructure import Infrastructure, Overrides, open_infrastructure, skill_texts
 from tarsy.wiring.installation import models_in_use, watched_servers
 from tarsy.wiring.reload import Reload
+from tarsy.wiring.upkeep import BudgetWatch, Presence, Retention
 
 # How long a reload waits for the database.
 PREPARE_SECONDS = 10.0

@@ -25,7 +25,7 @@ from tarsy.domain.alert import alert_title
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError, WorkKind
 from tarsy.domain.status import RunStatus
 from tarsy.domain.step import Step, WorkClose
-from tarsy.queue.maintenance import Retention
+from tarsy.wiring.upkeep import Retention
 
 
 async def ended(ground: Ground, made: Scenario, *, days_ago: int, hidden_days_ago: int | None = None) -> str:

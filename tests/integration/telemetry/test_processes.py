@@ -18,9 +18,9 @@ from tarsy.db.processes import ProcessRepository, read_overview
 from tarsy.db.session.repository import SessionRepository
 from tarsy.domain.diagnosis import LiveProcess, Overview
 from tarsy.domain.period_budget import BudgetPeriod, PeriodBudget
-from tarsy.queue.maintenance import Presence
 from tarsy.telemetry.exposition import exposition, show_installation
 from tarsy.telemetry.metrics import Metrics
+from tarsy.wiring.upkeep import Presence
 
 ELDER = LiveProcess(id="elder", role="api", workers=0, version="1", started_at=datetime(2026, 1, 1, tzinfo=UTC))
 YOUNGER = LiveProcess(id="younger", role="worker", workers=8, version="1", started_at=ELDER.started_at + timedelta(seconds=1))

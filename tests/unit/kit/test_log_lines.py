@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from structlog.testing import capture_logs
 
-from tarsy.kit.logs import LINES_PER_WINDOW, MAX_LIBRARY_MESSAGE, WINDOW_SECONDS, LogLimit, configure_logs, log_mask
+from tarsy.kit.logs import LINES_PER_WINDOW, MAX_LIBRARY_MESSAGE, WINDOW_SECONDS, LogLimit, configure_logs, log_mask, logged_errors
 
 
 class Wrist:
@@ -25,6 +26,17 @@ def passes(limit: LogLimit, **line: object) -> dict[str, object] | None:
         return dict(limit(None, "warning", {"event": "queue.failed", **line}))
     except structlog.DropEvent:
         return None
+
+
+def test_an_error_that_is_logged_ends_its_block_alone_and_one_without_a_text_is_named_by_its_kind() -> None:
+    with capture_logs() as lines:
+        for error in (TimeoutError(), OSError("the disk is full")):
+            with logged_errors("retention.failed", round=1):
+                raise error
+    assert lines == [
+        {"event": "retention.failed", "log_level": "warning", "round": 1, "error": "TimeoutError"},
+        {"event": "retention.failed", "log_level": "warning", "round": 1, "error": "the disk is full"},
+    ]
 
 
 def test_a_line_that_repeats_is_let_through_so_often_and_then_counted() -> None:

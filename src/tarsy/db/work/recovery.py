@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import sqlalchemy as sa
-import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tarsy.db.outbox import Publisher
@@ -13,8 +12,7 @@ from tarsy.domain.claim import Claim, WorkKind
 from tarsy.domain.live_events import LiveEventType, session_channel
 from tarsy.domain.status import RunStatus
 from tarsy.domain.work import End, Recovered, WorkState, orphan_release
-
-log = structlog.get_logger(__name__)
+from tarsy.kit.logs import logged_errors
 
 
 class Recovery:
@@ -35,13 +33,10 @@ class Recovery:
             ids = (await connection.execute(sa.select(work.c.id).where(orphan))).scalars().all()
         recovered: list[Recovered] = []
         for work_id in ids:
-            try:
-                taken = await self._recover(orphan & (work.c.id == work_id), limits)
-            except Exception as error:  # noqa: BLE001 - one that cannot be recovered must not keep the others from it
-                log.warning("queue.recovery_failed", work_id=work_id, error=str(error) or type(error).__name__)
-                continue
-            if taken:
-                recovered.append(taken)
+            # One that cannot be recovered must not keep the others from it.
+            with logged_errors("queue.recovery_failed", work_id=work_id):
+                if taken := await self._recover(orphan & (work.c.id == work_id), limits):
+                    recovered.append(taken)
         return recovered
 
     async def _recover(self, orphan: sa.ColumnElement[bool], limits: Mapping[WorkKind, int]) -> Recovered | None:

@@ -2,15 +2,17 @@
 
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
 
 import anyio
 import structlog
 
 from tarsy.config.schema.system import RetentionConfig
+from tarsy.db.processes import ProcessRepository
+from tarsy.db.retention import PostgresRetentionStore
 from tarsy.domain.diagnosis import LiveProcess, Overview
 from tarsy.domain.period_budget import PeriodBudget
 from tarsy.kit.auto_reset_event import AutoResetEvent
+from tarsy.kit.logs import logged_errors
 
 log = structlog.get_logger(__name__)
 
@@ -19,26 +21,10 @@ ACTOR = "retention"
 SHORTEST_PAUSE_SECONDS = 60.0
 
 
-class RetentionStore(Protocol):
-    """Hides and erases what is older than a given time; each method returns how much."""
-
-    async def hide_sessions(self, *, days: int, actor: str) -> int: ...
-
-    async def erase_sessions(self, *, days: int, actor: str, hidden_only: bool) -> int: ...
-
-    async def erase_incidents(self, *, days: int) -> int: ...
-
-    async def erase_audit_log(self, *, days: int) -> int: ...
-
-    async def erase_events(self, *, older_than_seconds: float) -> int: ...
-
-    async def record_clean_up(self) -> None: ...
-
-
 class Retention:
     """Hides and erases old sessions, incidents and live events. Every process tries; the first one does the work."""
 
-    def __init__(self, config: RetentionConfig, store: RetentionStore) -> None:
+    def __init__(self, config: RetentionConfig, store: PostgresRetentionStore) -> None:
         self._config = config
         self._store = store
         self._reconfigured = AutoResetEvent()
@@ -55,10 +41,8 @@ class Retention:
         while True:
             # Replicas that were started together should not all run at once.
             await self._reconfigured.wait(pause * random.uniform(0.8, 1.2))  # noqa: S311 - spreads rounds, guards nothing
-            try:
+            with logged_errors("retention.failed"):
                 await self.clean_up()
-            except Exception as error:  # noqa: BLE001 - another process, or the next round, does it
-                log.warning("retention.failed", error=str(error))
             pause = max(min(self._config.cleanup_interval, self._config.event_ttl), SHORTEST_PAUSE_SECONDS)
 
     async def clean_up(self) -> None:
@@ -99,13 +83,11 @@ class BudgetWatch:
     async def run(self) -> None:
         """Check at once, because the configuration may have changed while no process ran, and then now and then, until cancelled."""
         while True:
-            # Without budgets, once is enough.
-            pause = BUDGET_CHECK_SECONDS if self.budgets else None
-            try:
+            pause: float | None = BUDGET_CHECK_SECONDS
+            with logged_errors("budgets.check_failed"):
                 await self._wake(self.budgets)
-            except Exception as error:  # noqa: BLE001 - another process, or the next check, does it
-                log.warning("budgets.not_looked_at", error=str(error) or type(error).__name__)
-                pause = BUDGET_CHECK_SECONDS
+                # Nothing changes without budgets: wait for a reload.
+                pause = BUDGET_CHECK_SECONDS if self.budgets else None
             await self._changed.wait(pause)
 
 
@@ -115,18 +97,12 @@ HEARTBEAT_SECONDS = 15.0
 LEAVE_SECONDS = 2.0
 
 
-class Processes(Protocol):
-    async def heartbeat(self, process: LiveProcess) -> Overview | None: ...
-
-    async def leave(self, process_id: str) -> None: ...
-
-
 class Presence:
     """Sends the heartbeats of a process. `report` gets the overview of the installation in the one process that reports it, None in the others."""
 
     def __init__(
         self,
-        processes: Processes,
+        processes: ProcessRepository,
         process: Callable[[], LiveProcess],
         report: Callable[[Overview | None], None],
     ) -> None:
@@ -140,11 +116,8 @@ class Presence:
         try:
             while True:
                 overview = None
-                try:
-                    with anyio.fail_after(HEARTBEAT_SECONDS):
-                        overview = await self._processes.heartbeat(self._process())
-                except Exception as error:  # noqa: BLE001 - the next heartbeat is near
-                    log.warning("presence.failed", error=str(error) or type(error).__name__)
+                with logged_errors("presence.failed"), anyio.fail_after(HEARTBEAT_SECONDS):
+                    overview = await self._processes.heartbeat(self._process())
                 self._report(overview)
                 await anyio.sleep(HEARTBEAT_SECONDS)
         finally:

@@ -6,12 +6,12 @@ import anyio
 import pytest
 
 from tarsy.domain.period_budget import PeriodBudget
-from tarsy.queue import maintenance
-from tarsy.queue.maintenance import BudgetWatch
+from tarsy.wiring import upkeep
+from tarsy.wiring.upkeep import BudgetWatch
 
 
 async def test_a_check_that_failed_is_repeated_also_after_the_last_budget_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maintenance, "BUDGET_CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(upkeep, "BUDGET_CHECK_SECONDS", 0.0)
     checked, outages = anyio.Event(), [OSError("the database is away")]
 
     async def wake(budgets: Sequence[PeriodBudget]) -> None:
