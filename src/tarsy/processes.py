@@ -21,7 +21,7 @@ from typing import NoReturn, Self
 
 import structlog
 
-from tarsy.kit.process import has_terminal, name_process
+from tarsy.kit.process import has_lost_terminal, has_terminal, name_process
 from tarsy.settings import LIFELINE, PROCESS_NAME, SHARING, ProcessRole
 
 # The most sessions that one process works on at once: more sessions need more processes.
@@ -176,8 +176,7 @@ class _Supervisor:
         """First signal to stop: the workers finish what runs. Second: they release it at once. SIGHUP: all reload the configuration."""
         if number == signal.SIGCHLD:
             return
-        # A terminal that is closed sends SIGHUP too, and means that the person has left.
-        if number == signal.SIGHUP and not (self._had_terminal and not has_terminal()):
+        if number == signal.SIGHUP and not has_lost_terminal(had_terminal=self._had_terminal):
             for pid in self._running:
                 os.kill(pid, signal.SIGHUP)
             return

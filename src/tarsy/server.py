@@ -23,7 +23,7 @@ from tarsy.config.load.loader import load_config
 from tarsy.domain.access_role import AccessRole
 from tarsy.kit.groups import single_errors
 from tarsy.kit.logs import log_mask
-from tarsy.kit.process import has_terminal
+from tarsy.kit.process import has_lost_terminal, has_terminal
 from tarsy.kit.server_file import RunningServer, database_digest, server_file
 from tarsy.queue.pool import WorkerPool
 from tarsy.settings import CannotServeError, ProcessRole, Settings
@@ -107,8 +107,7 @@ async def _handle_signals(
     """First signal to stop: finish what runs. Second: release it at once. SIGHUP: reload the configuration."""
     first = True
     async for number in signals:
-        # A terminal that is closed sends SIGHUP too, and means that the person has left.
-        if number == signal.SIGHUP and not (had_terminal and not has_terminal()):
+        if number == signal.SIGHUP and not has_lost_terminal(had_terminal=had_terminal):
             running.reload.request()
             continue
         log.info("server.stopping", signal=signal.Signals(number).name)

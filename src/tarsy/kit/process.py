@@ -24,6 +24,11 @@ def keep_memory_private() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+def has_lost_terminal(*, had_terminal: bool) -> bool:
+    """Return whether the terminal of this process was closed: that sends SIGHUP too, and means that the person has left."""
+    return had_terminal and not has_terminal()
+
+
 def has_terminal() -> bool:
     """Return whether this process has a controlling terminal."""
     try:
