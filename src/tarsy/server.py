@@ -178,7 +178,7 @@ async def _serving(
         async with application(settings, overrides=overrides) as running, anyio.create_task_group() as tasks:
             api = _probes_only(running.api) if settings.role is ProcessRole.WORKER else running.api
             http = http_server(api, running.services.live.streams)
-            log_mask.mask = lambda text: running.api.state.services.mask(text)  # noqa: PLW0108 - a reload may change it
+            log_mask.mask = lambda text: running.services.mask(text)  # noqa: PLW0108 - a reload may change it
             listening.listen()
             tasks.start_soon(http.run_on, listening, name="http")
             yield http, running

@@ -26,7 +26,6 @@ from tarsy.db.retention import PostgresRetentionStore
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.db.work.parking import wake_within
 from tarsy.domain.diagnosis import LiveProcess
-from tarsy.events.live_updates import LiveUpdates
 from tarsy.intake.maintenance import maintain_incidents
 from tarsy.kit.clock import SystemClock
 from tarsy.llm.in_process import load_sdks
@@ -53,16 +52,18 @@ class Application:
     """The running application. The pool of a process that only serves the API has no workers."""
 
     api: FastAPI
-    # As built at the start; a reload replaces those of the API.
-    services: Services
     pool: WorkerPool
     # Makes notifications; only a server that works for the installation runs it.
     notifications: NotificationFeed
     # Connected while the server runs.
     slack: SlackSocket
     engine: AsyncEngine
-    live: LiveUpdates
     reload: Reload
+
+    @property
+    def services(self) -> Services:
+        """The services of the configuration in force."""
+        return self.api.state.services
 
 
 @asynccontextmanager
@@ -92,19 +93,16 @@ async def application(
             listener.on_gap(pool.on_gap)
         notifications = NotificationFeed(engine, configured.notifications, configured.mask)
         listener.subscribe(EVENTS_NOTIFICATION, notifications.on_notification)
-        services = build_services(infrastructure, configured, pool, reload)
-        api, mcp = create_app(services), McpEndpoint()
+        api, mcp = create_app(build_services(infrastructure, configured, pool, reload)), McpEndpoint()
         mcp.mount(api)
         api.add_middleware(MeasuredHttp, metrics=metrics.process)
         listener.subscribe(EVENTS_NOTIFICATION, EventLag(metrics.process, clock).on_notification)
         running = Application(
             api=api,
-            services=services,
             pool=pool,
             notifications=notifications,
             slack=SlackSocket(lambda: api.state.services),
             engine=engine,
-            live=infrastructure.live,
             reload=reload,
         )
         async with anyio.create_task_group() as tasks:
@@ -193,7 +191,7 @@ async def _maintain(
         if configured.overrides.own_sessions is None:
             tasks.start_soon(retention.run, name="retention")
             tasks.start_soon(budgets.run, name="budgets")
-            tasks.start_soon(maintain_incidents, lambda: running.api.state.services.incidents.service.maintenance, name="incidents")
+            tasks.start_soon(maintain_incidents, lambda: running.services.incidents.service.maintenance, name="incidents")
             tasks.start_soon(presence.run, name="presence")
         task_status.started()
 
