@@ -1,11 +1,11 @@
 """Runbooks by address: fetched from allowed domains only, bounded, cached. A failure is a warning, never the end of a session."""
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import anyio
 import httpx
 import structlog
+from cachetools import TTLCache
 
 from tarsy.kit.clock import Clock, SystemClock
 
@@ -45,8 +45,11 @@ class RunbookSource:
     # For the whole fetch, redirects included: the session waits for it.
     timeout: float = 10.0
     clock: Clock = field(default_factory=SystemClock)
-    # Texts by address, with the time when each expires.
-    _cache: OrderedDict[str, tuple[str, float]] = field(default_factory=OrderedDict[str, tuple[str, float]], init=False, repr=False)
+    # Texts by address.
+    _cache: TTLCache[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._cache = TTLCache(_MAX_CACHED, self.cache_ttl, timer=self.clock.monotonic)
 
     def allows(self, url: str) -> bool:
         """Whether a runbook may be fetched from there."""
@@ -63,13 +66,9 @@ class RunbookSource:
         try:
             address = raw_url(self._allowed(url))
             key = str(address)
-            text, expires = self._cache.get(key, ("", 0.0))
-            if expires <= self.clock.monotonic():
-                text = await self._download(address)
-                self._cache[key] = (text, self.clock.monotonic() + self.cache_ttl)
-                self._cache.move_to_end(key)
-                if len(self._cache) > _MAX_CACHED:
-                    self._cache.popitem(last=False)
+            text = self._cache.get(key)
+            if text is None:
+                text = self._cache[key] = await self._download(address)
         except RunbookRefusedError as refusal:
             log.warning("runbook.not_fetched", reason=str(refusal))
             return Runbook(default, warning=f"The alert's runbook was not used: {refusal}. The default runbook stands in for it.")
