@@ -149,12 +149,9 @@ class Installation:
 
     def default_tools(self) -> Sequence[DefaultTools]:
         config = self.loaded.config
-        found = (default_tools(config, alert_type) for alert_type in config.chains.alert_types)
+        found = {alert_type: default_tools(config, alert_type) for alert_type in config.chains.alert_types}
         return tuple(
-            DefaultTools(
-                alert_type=entry["alert_type"], servers=[server["name"] for server in entry["servers"]], native_tools=entry["native_tools"]
-            )
-            for entry in found
+            DefaultTools(alert_type=alert_type, servers=servers, native_tools=native) for alert_type, (servers, native) in found.items()
         )
 
     def models(self) -> Mapping[str, ResolvedProvider]:

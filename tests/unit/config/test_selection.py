@@ -75,16 +75,12 @@ def test_an_unknown_key_in_a_selection_is_refused() -> None:
 
 
 def test_the_default_tools_are_those_of_the_chains_agents(config: Config) -> None:
-    assert default_tools(config) == {
-        "alert_type": "kubernetes",
-        "chain_id": "kubernetes",
-        "servers": [{"name": "kubernetes-server", "tools": None}],
-        "native_tools": {"google_search": False, "code_execution": False, "url_context": False},
-    }
+    native_tools = {"google_search": False, "code_execution": False, "url_context": False}
+    assert default_tools(config, "kubernetes") == (["kubernetes-server"], native_tools)
     with pytest.raises(UnknownEntryError):
         default_tools(config, "unknown")
 
 
 def test_the_default_tools_are_known_without_a_model(directory: ConfigDirectory) -> None:
     directory.env = {}
-    assert default_tools(directory.load("").config)["servers"] == [{"name": "kubernetes-server", "tools": None}]
+    assert default_tools(directory.load("").config, "kubernetes")[0] == ["kubernetes-server"]

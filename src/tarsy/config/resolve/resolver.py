@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tarsy.config.problems import KeyPath
 from tarsy.config.resolve.agent_resolver import ADDS_NOTHING, AgentPlace, ExplainedAgent, resolve_agent, resolved_skill
@@ -55,25 +54,18 @@ def explain_chain(config: Config, chain_id: str, mcp_selection: McpSelection | N
     return _ChainResolver(config, chain_id, chain, mcp_selection, below, Layer.of(Level.CHAIN, chain)).run()
 
 
-def default_tools(config: Config, alert_type: str | None = None) -> dict[str, Any]:
-    """Return `{alert_type, chain_id, servers: [{name, tools?}], native_tools}` for the alert type, or for the default one.
+def default_tools(config: Config, alert_type: str) -> tuple[list[str], dict[str, bool]]:
+    """Return the names of the tool servers, and the native tools, that the agents for an alert type have if the alert selects no others.
 
     Without a model, the native tools are those that the agents themselves configure.
 
     Raises:
         UnknownEntryError: no chain handles the alert type.
     """
-    wanted = alert_type or config.defaults.alert_type
-    chain_id = config.chains.id_for(wanted)
-    chain = resolve_chain(with_any_model(config), chain_id)
+    chain = resolve_chain(with_any_model(config), config.chains.id_for(alert_type))
     agents = [agent for stage in chain.stages for top in stage.agents for agent in top.tree]
-    names = list(dict.fromkeys(name for agent in agents for name in agent.mcp_servers))
-    return {
-        "alert_type": wanted,
-        "chain_id": chain_id,
-        "servers": [{"name": name, "tools": chain.mcp_servers[name].tools} for name in names],
-        "native_tools": {tool: any(agent.native_tools.get(tool, False) for agent in agents) for tool in NativeToolsConfig.model_fields},
-    }
+    servers = list(dict.fromkeys(name for agent in agents for name in agent.mcp_servers))
+    return servers, {tool: any(agent.native_tools.get(tool, False) for agent in agents) for tool in NativeToolsConfig.model_fields}
 
 
 @dataclass(slots=True)
