@@ -12,10 +12,11 @@ from uuid import uuid4
 
 import anyio
 
-from tarsy.events.feed import CATCHUP_LIMIT, CannotContinue, Feed, OlderThanFeed, continues, encoded
+from tarsy.events.feed import CATCHUP_LIMIT, Behind, Feed, continues, encoded
 from tarsy.events.live_state import LiveState, Topic
 from tarsy.events.messages import CatchupOverflow, ControlMessage
 from tarsy.events.store import EventStore
+from tarsy.kit.auto_reset_event import AutoResetEvent
 
 # Replies waiting for a client that sends requests faster than it reads; above it, its requests are not read.
 MAX_UNREAD_REPLIES = 64
@@ -44,7 +45,7 @@ class Connection:
         self._store = store
         self._live_state = live_state
         self._replies: deque[str] = deque()
-        self._replies_read = anyio.Event()
+        self._replies_read = AutoResetEvent()
         # Topics that changed after they were sent, and the client's position in each topic.
         self._changed: dict[str, None] = {}
         self._positions: dict[str, int] = {}
@@ -65,7 +66,6 @@ class Connection:
             self._requests_left, self._second_ends = REQUESTS_PER_SECOND, anyio.current_time() + 1.0
         self._requests_left -= 1
         while len(self._replies) >= MAX_UNREAD_REPLIES:
-            self._replies_read = anyio.Event()
             await self._replies_read.wait()
 
     def follow(self, feed: Feed, cursor: int) -> None:
@@ -111,15 +111,15 @@ class Connection:
                 continue
             feed, cursor = subscription.feed, subscription.cursor
             entries = feed.after(cursor)
-            if isinstance(entries, OlderThanFeed):
+            if entries is Behind.READ_STORE:
                 events = await self._store.read_after(channel, cursor, CATCHUP_LIMIT)
                 if self.subscriptions.get(channel) is not subscription or subscription.cursor != cursor:
                     # The client left the channel or requested another position meanwhile: the next turn reads from there.
                     self.wake()
                     continue
                 # The store may be ahead of the feed; newer events arrive through the feed, so that no client is ahead of it.
-                entries = [encoded(event) for event in events if event.id <= feed.last] if continues(cursor, events) else CannotContinue()
-            if isinstance(entries, CannotContinue):
+                entries = [encoded(event) for event in events if event.id <= feed.last] if continues(cursor, events) else Behind.RELOAD
+            if isinstance(entries, Behind):
                 subscription.cursor = feed.last
                 messages = [CatchupOverflow(channel=channel, last_event_id=feed.last).model_dump_json()]
             elif entries:

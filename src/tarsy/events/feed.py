@@ -5,6 +5,7 @@ Readers keep their own position, so a slow reader costs nothing but falls behind
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 import orjson
@@ -23,14 +24,13 @@ class Entry:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class OlderThanFeed:
-    """The reader needs events that are older than those in the feed."""
+class Behind(Enum):
+    """What a reader does that needs events which the feed does not hold."""
 
-
-@dataclass(frozen=True, slots=True)
-class CannotContinue:
-    """The reader cannot continue from its position."""
+    # They are older than those of the feed, and in the store.
+    READ_STORE = auto()
+    # It cannot continue from its position.
+    RELOAD = auto()
 
 
 def encoded(event: StoredLiveEvent) -> Entry:
@@ -105,16 +105,16 @@ class Feed:
         """Give up the missing events: readers notice that they cannot continue."""
         self._restart_at(self.target)
 
-    def after(self, cursor: int) -> Sequence[Entry] | OlderThanFeed | CannotContinue:
+    def after(self, cursor: int) -> Sequence[Entry] | Behind:
         """Return the events that follow `cursor`."""
         lag = self.last - cursor
         if cursor > self.target or lag > CATCHUP_LIMIT:
-            return CannotContinue()
+            return Behind.RELOAD
         if lag <= 0:
             # The reader may be ahead: another process sent it events that are still on their way to this one.
             return ()
         if lag > len(self._tail):
-            return OlderThanFeed()
+            return Behind.READ_STORE
         return self._tail[len(self._tail) - lag :]
 
     def _append_in_order(self) -> bool:

@@ -4,7 +4,7 @@ Readers remember one number per topic (how much they have) and request the rest;
 """
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -26,6 +26,9 @@ class Topic(Protocol):
     def since(self, position: int) -> tuple[str, int] | None:
         """Return the message for a reader at `position` and the reader's position after it; None if nothing is new."""
         ...
+
+
+T = TypeVar("T", bound=Topic)
 
 
 class OpenStream:
@@ -112,27 +115,21 @@ class LiveState:
 
     def stream(self, delta: StreamDelta, *, own: bool) -> OpenStream | None:
         """Return the stream that a delta belongs to, opened if it is new; None if it has ended."""
-        known = self._topics.get(delta.event_id)
-        if isinstance(known, OpenStream):
-            return known
         if delta.event_id in self._ended:
             return None
-        opened = OpenStream(delta, own=own)
-        self._add(opened)
-        return opened
+        known = self._topics.get(delta.event_id)
+        return known if isinstance(known, OpenStream) else self._add(OpenStream(delta, own=own))
 
     def progress(self, session_id: str, *, own: bool) -> Progress | None:
         """Return the progress of a session; None if the session has ended."""
         key = _progress_key(session_id)
-        known = self._topics.get(key)
-        if isinstance(known, Progress):
-            known.own = own
-            return known
         if key in self._ended:
             return None
-        opened = Progress(session_id, own=own)
-        self._add(opened)
-        return opened
+        known = self._topics.get(key)
+        if not isinstance(known, Progress):
+            return self._add(Progress(session_id, own=own))
+        known.own = own
+        return known
 
     def end(self, key: str) -> None:
         """Remove a topic for good: its timeline event was completed, or its session has ended."""
@@ -152,9 +149,10 @@ class LiveState:
             if not topic.own:
                 self._remove(topic.key)
 
-    def _add(self, topic: Topic) -> None:
+    def _add(self, topic: T) -> T:
         self._topics[topic.key] = topic
         self._by_channel.setdefault(topic.channel, {})[topic.key] = topic
+        return topic
 
     def _remove(self, key: str) -> None:
         topic = self._topics.pop(key, None)

@@ -13,7 +13,6 @@ from tarsy.events.hub import Hub, HubLimits
 from tarsy.events.live_state import LiveState
 from tarsy.events.relay import TEXT_NOTIFICATION, WATCH_NOTIFICATION, Relay
 from tarsy.events.store import Broadcast, EventStore, NotificationSource, SessionExists
-from tarsy.kit.clock import Clock, SystemClock
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -33,11 +32,10 @@ class LiveUpdates:
         session_exists: SessionExists,
         events_notification: str,
         limits: HubLimits | None = None,
-        clock: Clock | None = None,
     ) -> None:
         self._live_state = LiveState()
         self.hub = Hub(store, session_exists, self._live_state, limits=limits)
-        self._relay = Relay(self._live_state, self.hub, broadcast, process_id=uuid4().hex[:12], clock=clock or SystemClock())
+        self._relay = Relay(self._live_state, self.hub, broadcast, process_id=uuid4().hex[:12])
         self.hub.on_followed = self._relay.watch
         source.subscribe(events_notification, self.hub.on_notification)
         source.subscribe(TEXT_NOTIFICATION, self._relay.on_updates)

@@ -13,7 +13,6 @@ from tarsy.events.hub import Hub
 from tarsy.events.live_state import LiveState, OpenStream, Progress, Topic
 from tarsy.events.store import Broadcast
 from tarsy.kit.auto_reset_event import AutoResetEvent
-from tarsy.kit.clock import Clock
 
 TEXT_NOTIFICATION = "tarsy_stream"
 WATCH_NOTIFICATION = "tarsy_watch"
@@ -126,12 +125,11 @@ def pause_after(took: float) -> float:
 class Relay:
     """Payloads are made from the live state when they are sent, so nothing is queued and nothing is lost while sending is not possible."""
 
-    def __init__(self, live_state: LiveState, hub: Hub, broadcast: Broadcast, *, process_id: str, clock: Clock) -> None:
+    def __init__(self, live_state: LiveState, hub: Hub, broadcast: Broadcast, *, process_id: str) -> None:
         self._live_state = live_state
         self._hub = hub
         self._broadcast = broadcast
         self._process_id = process_id
-        self._clock = clock
         self._interest = Interest()
         # Topics with updates to send, and channels whose text to request from the beginning.
         self._changed: dict[str, None] = {}
@@ -140,7 +138,7 @@ class Relay:
 
     def topic_changed(self, topic: Topic) -> None:
         """Send what is new in a topic of this process, if another process follows its channel."""
-        if self._interest.includes(topic.channel, self._clock.monotonic()):
+        if self._interest.includes(topic.channel, anyio.current_time()):
             self._changed[topic.key] = None
             self._wakeup.set()
 
@@ -158,7 +156,7 @@ class Relay:
         watch = parse_watch(payload)
         if watch.sender == self._process_id:
             return
-        for channel in self._interest.announced(watch.channels, self._clock.monotonic()):
+        for channel in self._interest.announced(watch.channels, anyio.current_time()):
             self._resend(channel, from_start=False)
         for channel in watch.from_start:
             self._resend(channel, from_start=True)
@@ -186,15 +184,15 @@ class Relay:
 
     async def run(self) -> None:
         """Send until cancelled: at once after a quiet time, in larger portions the longer sending takes."""
-        repeat_at = self._clock.monotonic() + REPEAT_SECONDS
+        repeat_at = anyio.current_time() + REPEAT_SECONDS
         while True:
-            await self._wakeup.wait(repeat_at - self._clock.monotonic())
-            began = self._clock.monotonic()
+            await self._wakeup.wait(repeat_at - anyio.current_time())
+            began = anyio.current_time()
             sent = await self._send_watch(repeat=began >= repeat_at) and await self._send_updates()
             if not sent:
                 self._wakeup.set()
             repeat_at = began + REPEAT_SECONDS if began >= repeat_at else repeat_at
-            await anyio.sleep(pause_after(self._clock.monotonic() - began) if sent else RETRY_SECONDS)
+            await anyio.sleep(pause_after(anyio.current_time() - began) if sent else RETRY_SECONDS)
 
     async def _send_watch(self, *, repeat: bool) -> bool:
         from_start = [channel for channel in self._from_start if self._hub.is_followed(channel)]

@@ -71,7 +71,7 @@ class WorkerPool:
         # Set from then on: whoever waits for the end of the pool should not wait for long.
         self.stopping_now = anyio.Event()
         # Set whenever a worker has finished something.
-        self._slot_freed = anyio.Event()
+        self._slot_freed = AutoResetEvent()
         # Set when the next heartbeat should be sent at once.
         self._heartbeat_due = AutoResetEvent()
         self.slots: list[Slot] = []
@@ -197,7 +197,6 @@ class WorkerPool:
     async def _all_idle(self, *, within: float) -> bool:
         with anyio.move_on_after(within):
             while any(slot.claim for slot in self.slots):
-                self._slot_freed = anyio.Event()
                 await self._slot_freed.wait()
             return True
         return False

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarsy.domain.live_events import StoredLiveEvent
-from tarsy.events.feed import CATCHUP_LIMIT, CannotContinue, Feed, OlderThanFeed
+from tarsy.events.feed import CATCHUP_LIMIT, Behind, Feed
 
 CHANNEL = "sessions"
 
@@ -21,7 +21,7 @@ def started(last_id: int = 0) -> Feed:
 
 def read(feed: Feed, cursor: int) -> list[int]:
     entries = feed.after(cursor)
-    assert not isinstance(entries, OlderThanFeed | CannotContinue)
+    assert not isinstance(entries, Behind)
     return [entry.id for entry in entries]
 
 
@@ -69,21 +69,21 @@ def test_events_that_come_before_the_position_is_known_are_not_missed() -> None:
 def test_a_reader_further_back_than_the_feed_reads_the_store() -> None:
     feed = started(50)
     add(feed, 51)
-    assert isinstance(feed.after(40), OlderThanFeed)
+    assert feed.after(40) is Behind.READ_STORE
     assert read(feed, 50) == [51]
 
 
 def test_a_reader_more_than_the_limit_behind_cannot_continue() -> None:
     feed = started(CATCHUP_LIMIT + 10)
-    assert isinstance(feed.after(9), CannotContinue)
-    assert isinstance(feed.after(10), OlderThanFeed)
+    assert feed.after(9) is Behind.RELOAD
+    assert feed.after(10) is Behind.READ_STORE
 
 
 def test_a_reader_ahead_waits_for_what_is_known_to_exist_and_cannot_continue_from_what_is_not() -> None:
     feed = started(5)
     feed.add(7, None)
     assert feed.after(7) == ()
-    assert isinstance(feed.after(8), CannotContinue)
+    assert feed.after(8) is Behind.RELOAD
 
 
 def test_events_taken_by_retention_are_skipped_so_that_readers_notice() -> None:
@@ -91,7 +91,7 @@ def test_events_taken_by_retention_are_skipped_so_that_readers_notice() -> None:
     feed.add(9, None)
     feed.extend([event(8), event(9)])
     assert feed.is_complete
-    assert isinstance(feed.after(5), OlderThanFeed)
+    assert feed.after(5) is Behind.READ_STORE
 
 
 def test_a_rewound_database_is_followed_back() -> None:
@@ -101,7 +101,7 @@ def test_a_rewound_database_is_followed_back() -> None:
     feed.refresh(51)
     assert feed.last == 51
     assert feed.target == 52
-    assert isinstance(feed.after(100), CannotContinue)
+    assert feed.after(100) is Behind.RELOAD
 
 
 def test_as_many_events_as_may_be_caught_up_with_are_always_at_hand() -> None:
