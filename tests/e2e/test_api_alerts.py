@@ -14,6 +14,7 @@ from anyio import to_thread
 from structlog.testing import capture_logs
 
 from support.api_world import World, serving, world
+from support.audited import entries_about
 from support.paths import FAULT_SERVER
 from tarsy.api.auth import auth_settings
 from tarsy.api.tokens import read_tokens
@@ -299,7 +300,7 @@ async def test_a_full_queue_says_when_to_come_back_and_never_overshoots(database
 async def test_who_submitted_is_noted_for_good(database_url: str) -> None:
     async with world(database_url) as api:
         session_id = await api.submit()
-        entries = await api.services.system.audit.of_session(session_id)
+        entries = await entries_about(api.services.system.audit, session_id)
     assert [(entry.actor, entry.action) for entry in entries] == [("api-client", AuditAction.ALERT_SUBMITTED)]
 
 

@@ -9,6 +9,7 @@ from anyio import to_thread
 
 from support.api_world import world
 from support.approving import site
+from support.audited import entries_about
 from support.queue_scenario import GONE, REMEDIATOR, VERDICT, acting, asks, call, says, scenario
 from support.replaying import replayed
 from support.tarsy_process import Tarsy
@@ -46,7 +47,7 @@ async def test_a_call_that_needs_an_approval_waits_without_a_worker_and_runs_onc
         (done,) = await second.approvals(session_id=second.session_id)
         assert (done["state"], done["outcome"], done["decided_by"], done["reason"]) == ("approved", "ran", "api-client", "It is safe.")
         assert "act restart: done" in (await second.results())["restart"]
-        audited = await second.running.services.system.audit.of_session(second.session_id)
+        audited = await entries_about(second.running.services.system.audit, second.session_id)
         (entry,) = [one for one in audited if one.action == "call.approved"]
         assert (entry.actor, entry.origin, entry.details["call"]) == ("api-client", "127.0.0.1", "ledger.act")
 

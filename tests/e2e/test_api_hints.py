@@ -8,6 +8,7 @@ from anyio import to_thread
 
 from support.api_rows import set_status
 from support.api_world import World, world
+from support.audited import entries_about
 from support.tarsy_process import Tarsy
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
@@ -51,7 +52,7 @@ async def test_a_hint_is_masked_stored_delivered_and_audited(database_url: str) 
         given = await api.client.post(f"/api/v1/sessions/{session_id}/hints", json={"text": "The password is hunter2, look at web-3."})
         assert given.status_code == 202, given.text
         listed = (await api.client.get(f"/api/v1/sessions/{session_id}/notes")).json()["notes"]
-        audited = await api.services.system.audit.of_session(session_id)
+        audited = await entries_about(api.services.system.audit, session_id)
     note = given.json()
     assert (note["id"], note["kind"], note["state"], note["told"]) == ("NOTE1", "hint", "waiting", [])
     assert note["text"] == "The password is [MASKED], look at web-3."

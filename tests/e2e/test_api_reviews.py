@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.api_rows import add_run, set_status
 from support.api_world import World, world
+from support.audited import entries_about
 from support.intake_world import alert, intake_world
 from support.tarsy_process import Tarsy
 from support.verdicts import VERDICT
@@ -57,7 +58,7 @@ async def test_a_session_is_reviewed_with_one_word_described_later_acknowledged_
         triage = (await api.client.get(f"/api/v1/{path}")).json()["triage"]
         refused = await _post(api, f"sessions/{running}/review", {"useful": True})
         unknown = await _post(api, "sessions/00000000-0000-4000-8000-000000000009/review", {"useful": True})
-        audited = await api.services.system.audit.of_session(session_id)
+        audited = await entries_about(api.services.system.audit, session_id)
     assert (kept["useful"], kept["accuracy"], kept["action_taken"], kept["reviewer"]) == (False, "partly", "Rotated it.", "api-client")
     assert kept["actual_cause"] == "The password [MASKED] expired."
     assert [one["id"] for one in unreviewed] == [other]

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.api_rows import add_run, set_status
 from support.api_world import AT, World, world
+from support.audited import entries_about
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
 from tarsy.db.processes import ProcessRepository
@@ -262,7 +263,7 @@ async def test_marked_sessions_are_cancelled_hidden_and_exported_together(databa
         deleted = await api.client.post("/api/v1/deletions", params={"id": [ended, waiting, other]})
         left = (await api.client.get("/api/v1/sessions")).json()["sessions"]
         bounds = [(await api.client.post("/api/v1/deletions", params={"id": ids})).status_code for ids in ([], [str(uuid4())] * 201)]
-        actions = [entry.action for entry in await api.services.system.audit.of_session(ended)]
+        actions = [entry.action for entry in await entries_about(api.services.system.audit, ended)]
         async with engine.connect() as connection:
             hidden = await connection.scalar(sa.select(sa.func.count()).where(alert_sessions.c.deleted_at.is_not(None)))
     await engine.dispose()

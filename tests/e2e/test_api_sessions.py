@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from support.api_rows import Run, add_run, set_status
 from support.api_world import World, world
+from support.audited import entries_about
 from tarsy.api.schemas.trace import Timeline, TimelineEventView
 from tarsy.db.audit import AuditAction
 from tarsy.db.connection import create_engine
@@ -233,7 +234,7 @@ async def test_a_waiting_session_is_cancelled_at_once_and_only_once(database_url
         session_id = await api.submit()
         answers = [(await api.client.post(f"/api/v1/sessions/{session_id}/cancel")).json()["result"] for _ in range(2)]
         session = (await api.client.get(f"/api/v1/sessions/{session_id}")).json()
-        entries = await api.services.system.audit.of_session(session_id)
+        entries = await entries_about(api.services.system.audit, session_id)
     assert answers == ["cancelled", "already_ended"]
     assert (session["status"], session["error_message"]) == ("cancelled", "Cancelled by api-client.")
     assert [entry.action for entry in entries] == [AuditAction.ALERT_SUBMITTED, AuditAction.SESSION_CANCELLED]
@@ -324,7 +325,7 @@ async def test_deleting_hides_and_erasing_needs_a_confirmation(database_url: str
         assert (await api.client.delete(path)).status_code == 404
         assert (await api.client.delete(path, params={"hard": True, "confirm": session_id})).status_code == 204
         assert (await api.client.delete(path, params={"hard": True, "confirm": session_id})).status_code == 404
-        actions = [entry.action for entry in await api.services.system.audit.of_session(session_id)]
+        actions = [entry.action for entry in await entries_about(api.services.system.audit, session_id)]
     assert actions == [AuditAction.ALERT_SUBMITTED, AuditAction.SESSION_DELETED, AuditAction.SESSION_PURGED]
 
 

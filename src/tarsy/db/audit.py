@@ -127,10 +127,3 @@ class AuditLog:
         query = sa.select(audit_log).where(*conditions).order_by(table.id.desc()).limit(limit)
         async with autocommit(self._engine).connect() as connection:
             return [read(AuditEntry, row) for row in (await connection.execute(query)).mappings()]
-
-    async def of_session(self, session_id: str) -> Sequence[AuditEntry]:
-        """Return the entries about a session, oldest first."""
-        query = sa.select(audit_log).where(audit_log.c.session_id == session_id).order_by(audit_log.c.id)
-        async with autocommit(self._engine).connect() as connection:
-            rows = (await connection.execute(query)).mappings()
-            return [read(AuditEntry, row) for row in rows]

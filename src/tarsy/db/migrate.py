@@ -3,21 +3,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import asyncpg
 import structlog
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from tarsy.db.connection import DRIVER_ERRORS, transaction_limit, unavailable
+from tarsy.db.connection import transaction_limit, unavailable
 from tarsy.db.errors import DatabaseUnavailableError
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-# A start must not wait for an answer that only saves a second.
-PATIENCE_SECONDS = 2.0
 # The first migration makes all tables of this revision; this commit is the last one that migrates older databases to it.
 FIRST_REVISION = "0022"
 UPGRADING_COMMIT = "3909e02"
@@ -40,19 +37,6 @@ class SchemaTooOldError(DatabaseUnavailableError):
 def head() -> str:
     """Return the newest revision of this version: the highest number among the files."""
     return max(path.name[1:5] for path in (MIGRATIONS / "versions").glob("v[0-9][0-9][0-9][0-9]_*.py"))
-
-
-async def is_current(url: str) -> bool:
-    """Return whether the database answers and has the newest revision."""
-    address = url.replace("postgresql+asyncpg://", "postgresql://", 1)
-    try:
-        connection = await asyncpg.connect(address, timeout=PATIENCE_SECONDS, command_timeout=PATIENCE_SECONDS)
-        try:
-            return await connection.fetchval("SELECT version_num FROM alembic_version") == head()
-        finally:
-            connection.terminate()
-    except (*DRIVER_ERRORS, ValueError):
-        return False
 
 
 async def current(engine: AsyncEngine) -> str | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from support.agent_scenario import SESSION_ID, SUMMARY, Scenario, agent, answers, calls, chain, says, stage
+from support.audited import entries_about
 from support.forking import forking
 from support.replaying import replayed
 from tarsy.db.audit import AuditAction
@@ -52,7 +53,7 @@ async def test_a_fork_keeps_the_steps_before_and_another_model_goes_on(database_
         was, reported = await session.conversation(SESSION_ID, 1), await session.conversation(forked_id, 1)
         old, new = [(await session.get(f"{one}/timeline"))["events"] for one in (SESSION_ID, forked_id)]
         notes = (await session.get(f"{forked_id}/notes"))["notes"]
-        audited = await session.running.services.system.audit.of_session(forked_id)
+        audited = await entries_about(session.running.services.system.audit, forked_id)
         listed = (await session.http.get("/api/v1/sessions")).json()["sessions"]
         async with session.running.engine.connect() as connection:
             figures = await connection.execute(sa.select(session_figures.c.session_id, session_figures.c.agents))

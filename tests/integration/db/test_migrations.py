@@ -17,6 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from support.audited import entries_about
 from tarsy.db import migrate
 from tarsy.db.audit import AuditLog
 from tarsy.db.connection import create_engine
@@ -147,7 +148,7 @@ async def test_a_database_that_was_migrated_step_by_step_is_migrated_further_and
             (question, chat, "Which logs?"),
             (asked.id, chat, "All of them?"),
         ]
-        assert [entry.actor for entry in await AuditLog(engine).of_session(session)] == ["ann", "bob"]
+        assert [entry.actor for entry in await entries_about(AuditLog(engine), session)] == ["ann", "bob"]
 
 
 async def test_a_database_older_than_the_first_migration_is_refused_with_the_commit_that_upgrades_it(database_url: str) -> None:
