@@ -13,7 +13,7 @@ from tarsy.db.audit import AuditAction, add_audit_entry
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.outbox import Publisher
-from tarsy.db.retry import retrying
+from tarsy.db.retry import retried
 from tarsy.db.rows import read, storable
 from tarsy.db.tables import approvals, sql_list, work
 from tarsy.db.work.parking import wake
@@ -99,6 +99,7 @@ class ApprovalRepository:
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
 
+    @retried(whole=True)
     async def request(self, request: ApprovalRequest, claim: Claim) -> tuple[Approval, float]:
         """Store a call that needs an approval, unless it is stored; return it with the decision, and the seconds until it expires.
 
@@ -117,40 +118,33 @@ class ApprovalRepository:
             "call_hash": request.call_hash,
             "expiry": request.expiry,
         }
+        async with self._publisher.transaction() as transaction:
+            connection = transaction.connection
+            await _hold(connection, claim)
+            new = await connection.scalar(_REQUEST, values | call)
+            changed = new or await connection.scalar(_EXPIRE, call)
+            # By the clock that decides whether it has expired; the worker's may differ.
+            left = sa.func.extract("epoch", approvals.c.expires_at - sa.func.now()).label("left")
+            found = sa.select(approvals.c.id, left).where(
+                approvals.c.execution_id == call["execution_id"], approvals.c.call_id == call["call_id"]
+            )
+            row = (await connection.execute(found)).one()
+            approval = await _read(connection, row.id)
+            if changed:
+                await transaction.publish(live_events.approval_changed(approval), session_id=approval.session_id)
+            return approval, float(row.left)
 
-        async def attempt() -> tuple[Approval, float]:
-            async with self._publisher.transaction() as transaction:
-                connection = transaction.connection
-                await _hold(connection, claim)
-                new = await connection.scalar(_REQUEST, values | call)
-                changed = new or await connection.scalar(_EXPIRE, call)
-                # By the clock that decides whether it has expired; the worker's may differ.
-                left = sa.func.extract("epoch", approvals.c.expires_at - sa.func.now()).label("left")
-                found = sa.select(approvals.c.id, left).where(
-                    approvals.c.execution_id == call["execution_id"], approvals.c.call_id == call["call_id"]
-                )
-                row = (await connection.execute(found)).one()
-                approval = await _read(connection, row.id)
-                if changed:
-                    await transaction.publish(live_events.approval_changed(approval), session_id=approval.session_id)
-                return approval, float(row.left)
-
-        return await retrying(attempt, whole=True)
-
+    # An attempt whose commit was lost counts: the second one finds the call started, and it is not run.
+    @retried(whole=True)
     async def start(self, approval: Approval, claim: Claim) -> bool:
         """Record that an approved call runs now. Return False if it was started before.
 
         Raises:
             ClaimLostError: the claim's token is no longer the row's.
         """
-
-        async def attempt() -> bool:
-            async with self._publisher.engine.begin() as connection:
-                await _hold(connection, claim)
-                return not (await connection.execute(_START, {"id": approval.id})).scalar_one()
-
-        # An attempt whose commit was lost counts: the second one finds the call started, and it is not run.
-        return await retrying(attempt, whole=True)
+        async with self._publisher.engine.begin() as connection:
+            await _hold(connection, claim)
+            return not (await connection.execute(_START, {"id": approval.id})).scalar_one()
 
     async def list(
         self, *, state: ApprovalState | None = None, session_id: str | None = None, order: SortOrder = SortOrder.DESC

@@ -1,8 +1,9 @@
 """Retrying while the database restarts, fails over, has no disk space left or cannot be reached."""
 
 import errno
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import anyio
 import asyncpg
@@ -13,6 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tarsy.db.connection import driver_error
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # A failover takes a minute, a full disk longer; beyond this the operator is called by other means.
@@ -61,6 +63,22 @@ def is_disk_full(error: BaseException) -> bool:
 def took_too_long(error: Exception) -> bool:
     """Return whether the server ended a statement for its duration: the database is there, and the statement is to blame."""
     return isinstance(driver_error(error), asyncpg.QueryCanceledError)
+
+
+def retried(*, whole: bool = False) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+    """Return a decorator that repeats a function while the database is away; see `retrying`.
+
+    The function must be safe to repeat, and its arguments must not be used up by an attempt.
+    """
+
+    def decorator(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        @wraps(function)
+        async def repeated(*args: P.args, **kwargs: P.kwargs) -> T:
+            return await retrying(partial(function, *args, **kwargs), whole=whole)
+
+        return repeated
+
+    return decorator
 
 
 async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) -> T:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import autocommit
-from tarsy.db.retry import retrying
+from tarsy.db.retry import retried
 from tarsy.db.tables import sql_list
 from tarsy.domain.alert import Severity
 from tarsy.domain.budget import Reservation, Spent, SpentBy
@@ -122,31 +122,29 @@ class PostgresSpendingStore:
         async with self._autocommit.connect() as connection:
             return (await connection.execute(_CRITICAL, {"session_id": session_id})).first() is not None
 
+    # Writing the same reservation again changes nothing.
+    @retried(whole=True)
     async def reserve(self, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
         """Reserve amounts, or return the first period whose budget they would exceed.
 
         Raises:
             ClaimLostError: the claim's token is no longer the row's.
         """
-
-        async def attempt() -> PeriodState | None:
-            if not periods:
-                async with self._autocommit.connect() as connection:
-                    return await _reserve(connection, reservation)
-            needed = reservation.wanted.usd + reservation.kept.usd
-            async with self._engine.begin() as connection:
-                await connection.execute(_LOCK)
-                for budget in periods:
-                    # The row that it replaces, and its own from an attempt whose answer was lost.
-                    own = (reservation.execution_id, reservation.id)
-                    state = await _state(connection, budget, datetime.now(UTC).date(), without=own)
-                    if state.used + needed > budget.usd:
-                        return state
+        if not periods:
+            async with self._autocommit.connect() as connection:
                 return await _reserve(connection, reservation)
+        needed = reservation.wanted.usd + reservation.kept.usd
+        async with self._engine.begin() as connection:
+            await connection.execute(_LOCK)
+            for budget in periods:
+                # The row that it replaces, and its own from an attempt whose answer was lost.
+                own = (reservation.execution_id, reservation.id)
+                state = await _state(connection, budget, datetime.now(UTC).date(), without=own)
+                if state.used + needed > budget.usd:
+                    return state
+            return await _reserve(connection, reservation)
 
-        # Writing the same reservation again changes nothing.
-        return await retrying(attempt, whole=True)
-
+    @retried()
     async def mark_sent(self, reservation: Reservation) -> None:
         """Record that the request of a reservation is sent now: from here on the reservation counts as spent, even if the worker dies.
 
@@ -154,14 +152,10 @@ class PostgresSpendingStore:
             ClaimLostError: the claim's token is no longer the row's.
         """
         claim = reservation.claim
-
-        async def attempt() -> None:
-            async with self._autocommit.connect() as connection:
-                marked = await connection.execute(_MARK_SENT, {"claim_id": claim.id, "token": claim.token, "id": reservation.id})
-                if marked.first() is None:
-                    raise ClaimLostError(claim)
-
-        await retrying(attempt)
+        async with self._autocommit.connect() as connection:
+            marked = await connection.execute(_MARK_SENT, {"claim_id": claim.id, "token": claim.token, "id": reservation.id})
+            if marked.first() is None:
+                raise ClaimLostError(claim)
 
     async def states(self, periods: Sequence[PeriodBudget], now: datetime) -> Sequence[PeriodState]:
         """Return how far each budget is used."""

@@ -128,7 +128,7 @@ async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: O
             # The skills that recorded chains name may differ from those of today.
             sources = [source for one in missing if (source := source_of(one.case))]
             skills = SkillTextRepository(running.application.engine)
-            await skills.store(text for source in sources for text in source.recording.skills.values())
+            await skills.store([text for source in sources for text in source.recording.skills.values()])
             async with anyio.create_task_group() as tasks:
                 for number in range(min(plan.jobs, len(missing))):
                     tasks.start_soon(make_trials, running, name=f"eval {number}")

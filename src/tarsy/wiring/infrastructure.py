@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -158,10 +158,10 @@ async def _database(settings: Settings, loaded: LoadedConfig) -> AsyncGenerator[
             await engine.dispose()
 
 
-def skill_texts(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield the texts of all skills: those of the configuration and the shipped ones, which samples load though an operator may replace them."""
-    for skill in (*loaded.config.skills.values(), *shipped_skills().values()):
-        yield from skill.files.values()
+def skill_texts(loaded: LoadedConfig) -> list[str]:
+    """Return the texts of all skills: those of the configuration and the shipped ones, which samples load though an operator may replace them."""
+    skills = (*loaded.config.skills.values(), *shipped_skills().values())
+    return [text for skill in skills for text in skill.files.values()]
 
 
 def llm_client(settings: Settings, env: Mapping[str, str]) -> LLMClient:

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import autocommit
-from tarsy.db.retry import retrying
+from tarsy.db.retry import retried
 from tarsy.db.rows import read, storable_json
 from tarsy.db.tables import changes
 from tarsy.domain.alert import Change, StoredChange
@@ -67,16 +67,15 @@ class StoredChanges:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = autocommit(engine)
 
+    @retried()
     async def exist_since(self, since: datetime) -> bool:
-        async def attempt() -> bool:
-            async with self._engine.connect() as connection:
-                query = sa.select(changes.c.id).where(changes.c.at >= since).limit(1)
-                return (await connection.execute(query)).first() is not None
+        query = sa.select(changes.c.id).where(changes.c.at >= since).limit(1)
+        async with self._engine.connect() as connection:
+            return (await connection.execute(query)).first() is not None
 
-        return await retrying(attempt)
-
+    @retried()
     async def between(
         self, since: datetime, until: datetime, *, labels: Mapping[str, str] | None, search: str, limit: int
     ) -> list[StoredChange]:
         """See `ChangeRepository.between`."""
-        return await retrying(lambda: ChangeRepository(self._engine).between(since, until, labels=labels, search=search, limit=limit))
+        return await ChangeRepository(self._engine).between(since, until, labels=labels, search=search, limit=limit)

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
-from tarsy.db.retry import retrying
+from tarsy.db.retry import retried
 from tarsy.db.rows import Row, citation_of
 from tarsy.db.tables import alert_sessions, citations, mcp_interactions, timeline_events
 from tarsy.domain.citation import CheckedCitation, ClaimSeverity
@@ -232,42 +232,35 @@ class StoredResults:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = autocommit(engine)
 
+    @retried()
     async def read(self, execution_id: str, call_id: str) -> ToolOutcome | None:
         """Return the whole result of a call, if there is one."""
         call = mcp_interactions.c
         query = sa.select(call.result, call.is_error).where(call.execution_id == execution_id, call.call_id == call_id).limit(1)
+        async with self._engine.connect() as connection:
+            row = (await connection.execute(query)).first()
+        return ToolOutcome(row.result["content"], row.is_error) if row else None
 
-        async def attempt() -> ToolOutcome | None:
-            async with self._engine.connect() as connection:
-                row = (await connection.execute(query)).first()
-            return ToolOutcome(row.result["content"], row.is_error) if row else None
-
-        return await retrying(attempt)
-
+    @retried()
     async def cited(self, execution_id: str, ids: Collection[str] | None = None) -> Sequence[Evidence]:
         """Return the evidence that an execution may cite; with `ids`, only these."""
+        if ids is not None and not ids:
+            return []
+        async with self._engine.connect() as connection:
+            rows = await connection.execute(_CITED, {"execution_id": execution_id, "ids": None if ids is None else list(ids)})
+            return [evidence_of(row) for row in rows.mappings()]
 
-        async def attempt() -> list[Evidence]:
-            async with self._engine.connect() as connection:
-                rows = await connection.execute(_CITED, {"execution_id": execution_id, "ids": None if ids is None else list(ids)})
-                return [evidence_of(row) for row in rows.mappings()]
-
-        return await retrying(attempt) if ids is None or ids else []
-
+    @retried()
     async def answered(self, execution_id: str) -> Sequence[AnsweredCall]:
         """Return the calls of an execution that have a result, in the order in which they were made."""
         call = mcp_interactions.c
         query = sa.select(call.evidence_id, call.server, call.tool, call.arguments).where(
             call.execution_id == execution_id, call.kind == MCPInteractionKind.TOOL_CALL.value, call.evidence_id.is_not(None)
         )
-
-        async def attempt() -> list[AnsweredCall]:
-            async with self._engine.connect() as connection:
-                rows = (await connection.execute(query.order_by(call.started_at, call.id))).all()
-            made = [AnsweredCall(row.evidence_id, str(ToolName(row.server, row.tool or "")), row.arguments or "") for row in rows]
-            return sorted(made, key=lambda one: call_number(one.evidence_id))
-
-        return await retrying(attempt)
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(query.order_by(call.started_at, call.id))).all()
+        made = [AnsweredCall(row.evidence_id, str(ToolName(row.server, row.tool or "")), row.arguments or "") for row in rows]
+        return sorted(made, key=lambda one: call_number(one.evidence_id))
 
 
 def evidence_of(row: Row) -> Evidence:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import snapshot
-from tarsy.db.retry import retrying
+from tarsy.db.retry import retried
 from tarsy.db.run.records import read_records, read_timelines
 from tarsy.db.session.followups import read_questions
 from tarsy.domain.followup import ChatUserMessage
@@ -18,29 +18,20 @@ class SessionHistory:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = snapshot(engine)
 
+    @retried()
     async def stages(self, session_id: str) -> Sequence[StageRecord]:
         """Return the stages of a session with their executions, without timelines."""
+        async with self._engine.connect() as connection:
+            return await read_records(connection, session_id, {})
 
-        async def attempt() -> Sequence[StageRecord]:
-            async with self._engine.connect() as connection:
-                return await read_records(connection, session_id, {})
-
-        return await retrying(attempt)
-
+    @retried()
     async def timelines(self, session_id: str) -> Sequence[StageRecord]:
         """Return the stages of a session with their executions and the timelines of these."""
+        async with self._engine.connect() as connection:
+            return await read_records(connection, session_id, await read_timelines(connection, session_id))
 
-        async def attempt() -> Sequence[StageRecord]:
-            async with self._engine.connect() as connection:
-                return await read_records(connection, session_id, await read_timelines(connection, session_id))
-
-        return await retrying(attempt)
-
+    @retried()
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
         """Return the questions about a session, oldest first."""
-
-        async def attempt() -> Sequence[ChatUserMessage]:
-            async with self._engine.connect() as connection:
-                return await read_questions(connection, session_id)
-
-        return await retrying(attempt)
+        async with self._engine.connect() as connection:
+            return await read_questions(connection, session_id)

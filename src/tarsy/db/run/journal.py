@@ -13,7 +13,7 @@ from tarsy.db import rows
 from tarsy.db.connection import autocommit
 from tarsy.db.errors import NotFoundError
 from tarsy.db.outbox import Deliver, draft_of, stored_event
-from tarsy.db.retry import retrying
+from tarsy.db.retry import retried, retrying
 from tarsy.db.run.status import end_followup, end_session, expire_approvals, interrupt_events
 from tarsy.db.run.step_statement import step_statement
 from tarsy.db.session.followups import request_score
@@ -99,19 +99,16 @@ class PostgresJournal:
         # Anything else may be written twice.
         return False
 
+    # Whole: an agent that is cancelled this early still has to write its final status.
+    @retried(whole=True)
     async def load(self, execution_id: str) -> StoredRun:
         """Return everything that an execution has stored, as a worker that continues it needs it.
 
         Raises:
             NotFoundError: there is no such execution.
         """
-
-        async def attempt() -> StoredRun:
-            async with self._autocommit.connect() as connection:
-                return await _load(connection, execution_id)
-
-        # Whole as well: an agent that is cancelled this early still has a status to end.
-        return await retrying(attempt, whole=True)
+        async with self._autocommit.connect() as connection:
+            return await _load(connection, execution_id)
 
 
 async def _load(connection: AsyncConnection, execution_id: str) -> StoredRun:
