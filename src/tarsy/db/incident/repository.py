@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import NotFoundError
-from tarsy.db.incident.rows import InvestigationProgress, incident_of, member_of
+from tarsy.db.incident.rows import incident_of, member_of
 from tarsy.db.rows import judged_of, read, spending_of
 from tarsy.db.tables import SEVERITY_RANK, alert_sessions, alerts, incident_activity, incidents, session_spending
 from tarsy.db.usage import KNOWN_COST
@@ -143,9 +143,9 @@ _SUMMARIES = sa.select(
     _spent(KNOWN_COST).label("cost_usd"),
     _spent(session_spending.c.unpriced_calls).label("unpriced_calls"),
     _spent(session_spending.c.estimated_calls).label("estimated_calls"),
-    _LAST.c.status.label("last_status"),
-    _LAST.c.started_at.label("last_started_at"),
-    _LAST.c.completed_at.label("last_completed_at"),
+    _LAST.c.status.label("session_status"),
+    _LAST.c.started_at.is_not(None).label("session_started"),
+    _LAST.c.completed_at.label("finished_at"),
     _LAST.c.executive_summary,
     sa.func.coalesce(_LAST.c.analysis_is_partial, sa.false()).label("analysis_is_partial"),
     _LAST.c.verdict_outcome,
@@ -156,16 +156,12 @@ _SUMMARIES = sa.select(
 
 async def _summaries(connection: AsyncConnection, query: sa.Select[Any]) -> list[IncidentSummary]:
     rows = (await connection.execute(query)).mappings().all()
-    positions = await queue_positions(
-        connection, [row["session_id"] for row in rows if row["last_status"] and not row["last_completed_at"]]
-    )
+    positions = await queue_positions(connection, [row["session_id"] for row in rows if row["session_status"] and not row["finished_at"]])
     return [_summary(row, positions.get(row["session_id"], QueuePosition())) for row in rows]
 
 
 def _summary(row: sa.RowMapping, position: QueuePosition) -> IncidentSummary:
-    status = SessionStatus(row["last_status"]) if row["last_status"] else None
-    incident = incident_of(row, InvestigationProgress(status, row["last_started_at"], row["last_completed_at"]))
-    return read(IncidentSummary, row, incident=incident, spending=spending_of(row), waiting_for_model=position.waiting_for_model)
+    return read(IncidentSummary, row, incident=incident_of(row), spending=spending_of(row), waiting_for_model=position.waiting_for_model)
 
 
 class IncidentRepository:

@@ -1,39 +1,14 @@
 """Incidents and alerts from their rows, and back."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from tarsy.db.rows import NewRow, Row, columns, read, storable_json
 from tarsy.db.tables import alerts, incidents
 from tarsy.domain.alert import Alert
 from tarsy.domain.incident import Incident, KnownAlert, Member
-from tarsy.domain.status import SessionStatus
 
 
-@dataclass(frozen=True, slots=True)
-class InvestigationProgress:
-    """How far the last investigation of an incident has come."""
-
-    status: SessionStatus | None = None
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
-    # Parked by a budget before its first call.
-    held_up: bool = False
-
-
-UNKNOWN = InvestigationProgress()
-
-
-def incident_of(row: Row, investigation: InvestigationProgress = UNKNOWN) -> Incident:
-    return read(
-        Incident,
-        row,
-        reinvestigations=row["looked_again"],
-        session_status=investigation.status,
-        session_started=investigation.started_at is not None,
-        session_held_up=investigation.held_up,
-        finished_at=investigation.completed_at,
-    )
+def incident_of(row: Row) -> Incident:
+    """Return an incident; without the columns of its last investigation, as one whose investigation was erased."""
+    return read(Incident, row, reinvestigations=row["looked_again"])
 
 
 def incident_row(incident: Incident) -> NewRow:

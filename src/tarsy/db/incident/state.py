@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.incident.rows import UNKNOWN, InvestigationProgress, incident_of, incident_row, member_of, member_row
+from tarsy.db.incident.rows import incident_of, incident_row, member_of, member_row
+from tarsy.db.rows import NewRow
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, webhook_deliveries, work
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.incident import Incident, Member
-from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
 
@@ -120,14 +120,18 @@ async def _lock_some(connection: AsyncConnection, ids: Sequence[str]) -> dict[st
     # Read after the locks: a row that was waited for may name an investigation that was not there before.
     session_ids = [row["session_id"] for row in rows if row["session_id"]]
     table = alert_sessions.c
-    held_up = sa.and_(work.c.state == WorkState.PARKED.value, work.c.parked_by_budget.is_not(None)).label("held_up")
-    found = alert_sessions.outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id))
-    query = sa.select(table.id, table.status, table.started_at, table.completed_at, held_up).select_from(found)
-    progress = {
-        row.id: InvestigationProgress(SessionStatus(row.status), row.started_at, row.completed_at, bool(row.held_up))
-        for row in await connection.execute(query.where(table.id.in_(session_ids)))
-    }
-    return {row["id"]: incident_of(row, progress.get(row["session_id"], UNKNOWN)) for row in rows}
+    held_up = sa.and_(work.c.state == WorkState.PARKED.value, work.c.parked_by_budget.is_not(None))
+    query = sa.select(
+        table.id.label("session_id"),
+        table.status.label("session_status"),
+        table.started_at.is_not(None).label("session_started"),
+        table.completed_at.label("finished_at"),
+        sa.func.coalesce(held_up, sa.false()).label("session_held_up"),
+    ).outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id))
+    found = (await connection.execute(query.where(table.id.in_(session_ids)))).mappings()
+    last: dict[str, NewRow] = {row["session_id"]: dict(row) for row in found}
+    locked: list[NewRow] = [dict(row) for row in rows]
+    return {row["id"]: incident_of(row | last.get(row["session_id"], {})) for row in locked}
 
 
 async def write_incidents(connection: AsyncConnection, changed: Sequence[Incident]) -> None:
