@@ -9,8 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db.connection import snapshot
 from tarsy.db.errors import NotFoundError
-from tarsy.db.run.trace import ExecutionInTree, execution_tree
+from tarsy.db.run.trace import execution_tree
 from tarsy.db.tables import alert_sessions, event_channels, timeline_events
+from tarsy.domain.execution import AgentExecution
 from tarsy.domain.live_events import session_channel
 
 
@@ -20,7 +21,7 @@ class TimelinePage:
 
     # Rows with the columns of the table, and the `evidence_id` of the metadata.
     events: Sequence[sa.Row[Any]]
-    executions: Sequence[ExecutionInTree]
+    executions: tuple[AgentExecution, ...]
     last_event_id: int
     # The position after which the next page begins, if there is one.
     next_after: int | None

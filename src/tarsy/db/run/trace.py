@@ -21,17 +21,6 @@ from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import Spending, TokenUsage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionInTree:
-    """An execution; for a sub-agent with its parent, the call that dispatched it, and its task."""
-
-    id: str
-    agent_name: str
-    parent_execution_id: str | None
-    dispatched_by: str | None
-    task: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class SessionRun:
     """A session's stages and executions in the order in which they ran, with the usage and cost of each execution."""
@@ -96,7 +85,7 @@ class ToolCallSummary:
 class Trace:
     llm: tuple[LLMCallSummary, ...]
     mcp: tuple[ToolCallSummary, ...]
-    executions: Sequence[ExecutionInTree]
+    executions: tuple[AgentExecution, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +119,21 @@ _USAGE = sa.text(
 async def read_run(connection: AsyncConnection, session_id: str) -> SessionRun:
     """Return everything that a session has run so far."""
     stage_rows = await connection.execute(sa.select(stages).where(stages.c.session_id == session_id).order_by(stages.c.stage_index))
-    execution_rows = await connection.execute(_in_tree_order(session_id, *agent_executions.c))
+    executions = await execution_tree(connection, session_id)
     usage = (await connection.execute(_USAGE, {"id": session_id})).mappings().all()
     return SessionRun(
         tuple(rows.read(Stage, row) for row in stage_rows.mappings()),
-        tuple(rows.read(AgentExecution, row) for row in execution_rows.mappings()),
+        executions,
         {row["execution_id"]: rows.usage_of(row) for row in usage},
         {row["execution_id"]: rows.spending_of(row) for row in usage},
     )
 
 
-async def execution_tree(connection: AsyncConnection, session_id: str) -> Sequence[ExecutionInTree]:
+async def execution_tree(connection: AsyncConnection, session_id: str) -> tuple[AgentExecution, ...]:
     """Return the executions of a session, each before the sub-agents that it dispatched."""
-    columns = (agent_executions.c[field.name] for field in fields(ExecutionInTree))
-    return tuple(rows.read(ExecutionInTree, row) for row in (await connection.execute(_in_tree_order(session_id, *columns))).mappings())
-
-
-def _in_tree_order(session_id: str, *columns: sa.Column[Any]) -> sa.Select[*tuple[Any, ...]]:
     execution, parent = agent_executions.c, agent_executions.alias("parent")
-    return (
-        sa.select(*columns)
+    query = (
+        sa.select(agent_executions)
         .join(stages, stages.c.id == execution.stage_id)
         .outerjoin(parent, parent.c.id == execution.parent_execution_id)
         .where(execution.session_id == session_id)
@@ -160,6 +144,7 @@ def _in_tree_order(session_id: str, *columns: sa.Column[Any]) -> sa.Select[*tupl
             execution.agent_index,
         )
     )
+    return tuple(rows.read(AgentExecution, row) for row in (await connection.execute(query)).mappings())
 
 
 class InteractionRepository:
