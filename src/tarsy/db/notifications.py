@@ -1,7 +1,7 @@
 """PostgreSQL notifications, by which processes wake and stop each other. They are hints: polling finds what they lose."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import sqlalchemy as sa
@@ -57,98 +57,21 @@ class ReloadNotices:
             await notify(connection, RELOAD, self._pod_id)
 
 
-class NotificationListener:
-    """Passes PostgreSQL's notifications to handlers, and calls the gap handlers when some may have been missed.
-
-    Handlers are plain functions, called in commit order: they only record what happened and leave the work to a task of their own, so
-    that nothing delays the reading of the socket. Subscribe before `run`.
-    """
-
-    def __init__(self, url: str) -> None:
-        self._handlers: dict[str, list[NotificationHandler]] = {}
-        self._gap_handlers: list[GapHandler] = []
-        # Nothing is dispatched before the gap handlers were called: they would take it for complete.
-        self._is_ready = False
-        self._reconnecting = _ReconnectingConnection(url, on_connect=self._listen)
-
-    def subscribe(self, name: str, handler: NotificationHandler) -> None:
-        """Call `handler` with the payload of every notification `name`."""
-        self._handlers.setdefault(name, []).append(handler)
-
-    def on_gap(self, handler: GapHandler) -> None:
-        """Call `handler` whenever listening begins again: notifications that were sent in between are lost."""
-        self._gap_handlers.append(handler)
-
-    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Listen until cancelled; started once the first LISTEN is in force.
-
-        Raises:
-            DatabaseUnavailableError: the first connection could not be opened; lost ones are opened again.
-        """
-        await self._reconnecting.run(task_status)
-
-    async def _listen(self, connection: DriverConnection, *, after_gap: bool) -> None:
-        self._is_ready = False
-        with anyio.fail_after(ANSWER_SECONDS):
-            for name in self._handlers:
-                await connection.add_listener(name, self._dispatch)
-        if after_gap:
-            for handler in self._gap_handlers:
-                handler()
-        self._is_ready = True
-
-    def _dispatch(self, _connection: object, _pid: int, name: str, payload: object) -> None:
-        if not self._is_ready:
-            return
-        for handler in self._handlers.get(name, ()):
-            try:
-                handler(str(payload))
-            # The dispatcher's guard: one handler's bug must not stop the others.
-            except Exception:
-                log.exception("notifications.handler_failed", notification=name)
-
-
-class NotificationSender:
-    """Sends notifications that belong to no transaction, over a connection of its own: live text must not wait for the pool."""
-
-    def __init__(self, url: str) -> None:
-        self._reconnecting = _ReconnectingConnection(url)
-
-    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Keep the connection open until cancelled.
-
-        Raises:
-            DatabaseUnavailableError: the first connection could not be opened; lost ones are opened again.
-        """
-        await self._reconnecting.run(task_status)
-
-    async def send(self, name: str, payloads: Sequence[str]) -> bool:
-        """Send all payloads in one transaction, which takes PostgreSQL's global lock once; return False if that is not possible now."""
-        if self._reconnecting.connection is None:
-            return False
-        try:
-            await self._reconnecting.use(lambda connection: connection.fetch(_NOTIFY_EACH, name, list(payloads)))
-        except DRIVER_ERRORS as error:
-            log.warning("notifications.not_sent", error=str(error) or type(error).__name__)
-            return False
-        return True
-
-
-class _OnConnect(Protocol):
-    async def __call__(self, connection: DriverConnection, /, *, after_gap: bool) -> None: ...
-
-
 class _ReconnectingConnection:
-    """A connection outside the pool that is opened again whenever it is lost; `on_connect` is awaited with each, before others use it."""
+    """A connection outside the pool that is opened again whenever it is lost."""
 
-    def __init__(self, url: str, *, on_connect: _OnConnect | None = None) -> None:
-        self.connection: DriverConnection | None = None
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._on_connect = on_connect
+        self._connection: DriverConnection | None = None
         # asyncpg refuses a second query while one runs.
         self._lock = anyio.Lock()
 
-    async def run(self, task_status: TaskStatus[None]) -> None:
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Keep the connection open until cancelled; started once the first one is ready.
+
+        Raises:
+            DatabaseUnavailableError: the first connection could not be opened; lost ones are opened again.
+        """
         async with listen_connection(self._url) as connection:
             await self._begin(connection, after_gap=False)
             task_status.started()
@@ -169,9 +92,13 @@ class _ReconnectingConnection:
                         await self._begin(connection, after_gap=True)
                         await self._wait_until_lost(connection)
 
-    async def use(self, query: Callable[[DriverConnection], Awaitable[object]]) -> None:
+    async def _prepare(self, connection: DriverConnection, *, after_gap: bool) -> None:
+        """Prepare a new connection before it is used."""
+        del connection, after_gap
+
+    async def _use(self, query: Callable[[DriverConnection], Awaitable[object]]) -> None:
         """Run a query if there is a connection, and close one that does not answer."""
-        connection = self.connection
+        connection = self._connection
         if connection is None:
             return
         async with self._lock:
@@ -185,9 +112,8 @@ class _ReconnectingConnection:
                 raise
 
     async def _begin(self, connection: DriverConnection, *, after_gap: bool) -> None:
-        if self._on_connect:
-            await self._on_connect(connection, after_gap=after_gap)
-        self.connection = connection
+        await self._prepare(connection, after_gap=after_gap)
+        self._connection = connection
         if after_gap:
             log.info("notifications.reconnected")
 
@@ -200,9 +126,67 @@ class _ReconnectingConnection:
                 with anyio.move_on_after(KEEPALIVE_SECONDS):
                     await lost.wait()
                     break
-                await self.use(lambda connection: connection.fetch("SELECT 1"))
+                await self._use(lambda connection: connection.fetch("SELECT 1"))
         except DRIVER_ERRORS as error:
             reason = str(error) or type(error).__name__
         finally:
-            self.connection = None
+            self._connection = None
         log.warning("notifications.lost", reason=reason)
+
+
+class NotificationListener(_ReconnectingConnection):
+    """Passes PostgreSQL's notifications to handlers, and calls the gap handlers when some may have been missed.
+
+    Handlers are plain functions, called in commit order: they only record what happened and leave the work to a task of their own, so
+    that nothing delays the reading of the socket. Subscribe before `run`.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._handlers: dict[str, list[NotificationHandler]] = {}
+        self._gap_handlers: list[GapHandler] = []
+        # Nothing is dispatched before the gap handlers were called: they would take it for complete.
+        self._is_ready = False
+
+    def subscribe(self, name: str, handler: NotificationHandler) -> None:
+        """Call `handler` with the payload of every notification `name`."""
+        self._handlers.setdefault(name, []).append(handler)
+
+    def on_gap(self, handler: GapHandler) -> None:
+        """Call `handler` whenever listening begins again: notifications that were sent in between are lost."""
+        self._gap_handlers.append(handler)
+
+    async def _prepare(self, connection: DriverConnection, *, after_gap: bool) -> None:
+        self._is_ready = False
+        with anyio.fail_after(ANSWER_SECONDS):
+            for name in self._handlers:
+                await connection.add_listener(name, self._dispatch)
+        if after_gap:
+            for handler in self._gap_handlers:
+                handler()
+        self._is_ready = True
+
+    def _dispatch(self, _connection: object, _pid: int, name: str, payload: object) -> None:
+        if not self._is_ready:
+            return
+        for handler in self._handlers.get(name, ()):
+            try:
+                handler(str(payload))
+            # The dispatcher's guard: one handler's bug must not stop the others.
+            except Exception:
+                log.exception("notifications.handler_failed", notification=name)
+
+
+class NotificationSender(_ReconnectingConnection):
+    """Sends notifications that belong to no transaction, over a connection of its own: live text must not wait for the pool."""
+
+    async def send(self, name: str, payloads: Sequence[str]) -> bool:
+        """Send all payloads in one transaction, which takes PostgreSQL's global lock once; return False if that is not possible now."""
+        if self._connection is None:
+            return False
+        try:
+            await self._use(lambda connection: connection.fetch(_NOTIFY_EACH, name, list(payloads)))
+        except DRIVER_ERRORS as error:
+            log.warning("notifications.not_sent", error=str(error) or type(error).__name__)
+            return False
+        return True
