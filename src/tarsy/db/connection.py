@@ -80,6 +80,16 @@ def create_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncEngine:
     return engine
 
 
+@asynccontextmanager
+async def open_engine(url: str, *, connections: int = POOL_SIZE) -> AsyncGenerator[AsyncEngine]:
+    """Create an engine, and close its connections at the end of the block."""
+    engine = create_engine(url, connections=connections)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
+
+
 def _json_text(value: Any) -> str:
     return orjson.dumps(value).decode()
 

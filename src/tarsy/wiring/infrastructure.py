@@ -18,7 +18,7 @@ from tarsy.agent.ports import ApprovalStore, LLMClient, Mask, ToolServers
 from tarsy.api.auth import AuthSettings
 from tarsy.config.load.loader import LoadedConfig
 from tarsy.config.load.skill_catalog import shipped_skills
-from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, create_engine
+from tarsy.db.connection import LEAST_POOL_SIZE, POOL_SIZE, open_engine
 from tarsy.db.embedded.server import open_database
 from tarsy.db.errors import DatabaseUnavailableError
 from tarsy.db.masking_key import masking_key
@@ -148,14 +148,14 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
 async def _database(settings: Settings, loaded: LoadedConfig) -> AsyncGenerator[Database]:
     """Open the database with the schema of this version and the skill texts that sessions refer to."""
     restarts: list[datetime] = []
-    async with open_database(settings.database_url, settings.data_dir, on_restart=restarts.append) as url:
-        engine = create_engine(url, connections=settings.share(POOL_SIZE, LEAST_POOL_SIZE))
-        try:
-            await upgrade(engine)
-            await SkillTextRepository(engine).store(skill_texts(loaded))
-            yield Database(engine, NotificationListener(url), NotificationSender(url), await masking_key(engine), restarts)
-        finally:
-            await engine.dispose()
+    connections = settings.share(POOL_SIZE, LEAST_POOL_SIZE)
+    async with (
+        open_database(settings.database_url, settings.data_dir, on_restart=restarts.append) as url,
+        open_engine(url, connections=connections) as engine,
+    ):
+        await upgrade(engine)
+        await SkillTextRepository(engine).store(skill_texts(loaded))
+        yield Database(engine, NotificationListener(url), NotificationSender(url), await masking_key(engine), restarts)
 
 
 def skill_texts(loaded: LoadedConfig) -> list[str]:

@@ -1,10 +1,9 @@
 """The schema's history: complete, safe to run from ten replicas at once, and fit for the oldest PostgreSQL."""
 
-import contextlib
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,12 +14,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from support.audited import entries_about
 from tarsy.db import migrate
 from tarsy.db.audit import AuditLog
-from tarsy.db.connection import create_engine
+from tarsy.db.connection import open_engine
 from tarsy.db.embedded.programs import account_for, allow_traversal, program
 from tarsy.db.outbox import Publisher
 from tarsy.db.session.followups import ChatRepository
@@ -34,22 +32,13 @@ POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
 POSTGRES_16 = program("postgres").parents[2] / "pginstall" / "bin"
 
 
-@contextlib.asynccontextmanager
-async def engine_on(url: str) -> AsyncGenerator[AsyncEngine]:
-    engine = create_engine(url)
-    try:
-        yield engine
-    finally:
-        await engine.dispose()
-
-
 def differences(connection: Connection) -> list[object]:
     context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
     return list(compare_metadata(context, metadata))
 
 
 async def test_an_empty_database_gets_exactly_the_tables_the_code_knows_and_is_then_left_alone(empty_database_url: str) -> None:
-    async with engine_on(empty_database_url) as engine:
+    async with open_engine(empty_database_url) as engine:
         assert await migrate.current(engine) is None
         assert await migrate.upgrade(engine) == migrate.head()
         assert await migrate.current(engine) == migrate.head()
@@ -71,7 +60,7 @@ KEYS_WITHOUT_INDEX = """
 
 async def test_what_is_erased_finds_what_belongs_to_it_by_an_index(database_url: str) -> None:
     """Without, erasing one session of a million reads all the others."""
-    async with engine_on(database_url) as engine, engine.connect() as connection:
+    async with open_engine(database_url) as engine, engine.connect() as connection:
         assert (await connection.execute(text(KEYS_WITHOUT_INDEX))).scalars().all() == []
 
 
@@ -104,7 +93,7 @@ def upgrade_to_first(connection: Connection) -> None:
 
 
 async def test_the_first_migration_makes_the_schema_that_older_databases_were_migrated_to(empty_database_url: str) -> None:
-    async with engine_on(empty_database_url) as engine, engine.begin() as connection:
+    async with open_engine(empty_database_url) as engine, engine.begin() as connection:
         await connection.run_sync(upgrade_to_first)
     dump = await anyio.run_process([program("pg_dump"), "--schema-only", "--no-owner", "--no-privileges", empty_database_url])
     lines = [line.rstrip() for line in dump.stdout.decode().splitlines()]
@@ -131,7 +120,7 @@ STORED_ROWS = (
 
 async def test_a_database_that_was_migrated_step_by_step_is_migrated_further_and_keeps_its_rows(empty_database_url: str) -> None:
     session, chat, question = (str(uuid4()) for _ in range(3))
-    async with engine_on(empty_database_url) as engine:
+    async with open_engine(empty_database_url) as engine:
         async with engine.begin() as connection:
             for statement in filter(str.strip, STEP_BY_STEP.read_text().split(";\n")):
                 await connection.exec_driver_sql(statement)
@@ -152,7 +141,7 @@ async def test_a_database_that_was_migrated_step_by_step_is_migrated_further_and
 
 
 async def test_a_database_older_than_the_first_migration_is_refused_with_the_commit_that_upgrades_it(database_url: str) -> None:
-    async with engine_on(database_url) as engine:
+    async with open_engine(database_url) as engine:
         async with engine.begin() as connection:
             await connection.execute(text("UPDATE alembic_version SET version_num = '0021'"))
         with pytest.raises(migrate.SchemaTooOldError, match="0021") as refused:
@@ -162,7 +151,7 @@ async def test_a_database_older_than_the_first_migration_is_refused_with_the_com
 
 
 async def test_a_database_of_a_later_version_is_refused_and_not_touched(database_url: str) -> None:
-    async with engine_on(database_url) as engine:
+    async with open_engine(database_url) as engine:
         async with engine.begin() as connection:
             await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
         with pytest.raises(migrate.SchemaTooNewError, match="9999"):
@@ -191,7 +180,7 @@ def oldest_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 async def test_the_migrations_run_on_the_oldest_postgresql_without_any_extension(oldest_postgres: str) -> None:
-    async with engine_on(oldest_postgres) as engine:
+    async with open_engine(oldest_postgres) as engine:
         await migrate.upgrade(engine)
         async with engine.connect() as connection:
             assert str(await connection.scalar(text("SHOW server_version"))).startswith(("15.", "16."))

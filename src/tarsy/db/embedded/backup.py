@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tarsy.db import migrate
-from tarsy.db.connection import autocommit, create_engine, driver_error
+from tarsy.db.connection import autocommit, driver_error, open_engine
 from tarsy.db.embedded.programs import EmbeddedPostgresError, ServerAccount, run
 from tarsy.db.embedded.server import DATABASE, embedded_postgres
 from tarsy.db.errors import DatabaseUnavailableError
@@ -47,11 +47,8 @@ async def write_backup(data_dir: Path, file: Path, *, overwrite: bool) -> int:
         async with embedded_postgres(data_dir) as url:
             await _run("pg_dump", "--format=custom", f"--file={partial}", f"--dbname={url}")
             await partial.replace(target)
-            engine = create_engine(url)
-            try:
+            async with open_engine(url) as engine:
                 await record_upkeep(engine, BACKUP)
-            finally:
-                await engine.dispose()
     finally:
         await partial.unlink(missing_ok=True)
     return (await target.stat()).st_size
@@ -68,29 +65,22 @@ async def restore_backup(data_dir: Path, file: Path, *, overwrite: bool) -> str:
     """
     await _run("pg_restore", "--list", str(file))
     async with embedded_postgres(data_dir) as url:
-        present = create_engine(url)
-        stored = await migrate.current(present)
-        await present.dispose()
+        async with open_engine(url) as present:
+            stored = await migrate.current(present)
         if stored is not None and not overwrite:
             raise BackupError(f"{data_dir} has a database already.", "Replace it, with all its sessions, with --force.")
-        server = create_engine(_address(url, MAINTENANCE))
-        try:
+        async with open_engine(_address(url, MAINTENANCE)) as server:
             await _drop(server, RESTORED)
             await _execute(server, f"CREATE DATABASE {RESTORED}")
             try:
                 await _run("pg_restore", "--exit-on-error", "--no-owner", f"--dbname={_address(url, RESTORED)}", str(file))
-                restored = create_engine(_address(url, RESTORED))
-                try:
+                async with open_engine(_address(url, RESTORED)) as restored:
                     revision = await migrate.upgrade(restored)
-                finally:
-                    await restored.dispose()
                 await _swap(server, data_dir)
             finally:
                 with anyio.CancelScope(shield=True):
                     await _drop(server, RESTORED)
             await _drop(server, REPLACED)
-        finally:
-            await server.dispose()
     return revision
 
 
