@@ -68,13 +68,13 @@ class TokenRepository:
                 await add_audit_entry(connection, actor=actor, action=AuditAction.TOKEN_CREATED, details=details)
         except IntegrityError as error:
             raise ConflictError(f'There is already a token "{name}": revoke it first, or choose another name.') from error
-        return _token(row), secret
+        return read(StoredToken, row), secret
 
     async def list(self) -> list[StoredToken]:
         """Return all tokens that were not revoked, expired ones included, by name."""
         async with autocommit(self._engine).connect() as connection:
             rows = await connection.execute(sa.select(api_tokens).order_by(api_tokens.c.name))
-            return [_token(row) for row in rows.mappings()]
+            return [read(StoredToken, row) for row in rows.mappings()]
 
     async def revoke(self, name: str, *, actor: str) -> None:
         """Delete a token, and with it the sign-ins that were made with it.
@@ -97,8 +97,4 @@ class TokenRepository:
                 return None
             if row["last_used_at"] is None or row["last_used_at"] <= now - USE_RESOLUTION:
                 await connection.execute(sa.update(api_tokens).where(wanted).values(last_used_at=now))
-        return _token(row)
-
-
-def _token(row: sa.RowMapping) -> StoredToken:
-    return read(StoredToken, row, role=AccessRole(row["role"]))
+        return read(StoredToken, row)

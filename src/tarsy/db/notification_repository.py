@@ -142,7 +142,7 @@ class NotificationRepository:
     async def get(self, notification_id: str) -> Notification | None:
         async with autocommit(self._engine).connect() as connection:
             row = (await connection.execute(sa.select(notifications).where(notifications.c.id == notification_id))).mappings().first()
-        return _notification(row) if row else None
+        return read(Notification, row) if row else None
 
     async def list(
         self, *, limit: int, cursor: str | None = None, target: str | None = None, status: NotificationStatus | None = None
@@ -257,7 +257,7 @@ class NotificationRepository:
             await enqueue(connection, ready)
             details = {"notification_id": notification_id, "target": row["target"]}
             await add_audit_entry(connection, actor=actor, action=AuditAction.NOTIFICATION_SENT_AGAIN, details=details)
-        return _notification(row)
+        return read(Notification, row)
 
     async def give_up_removed(self, targets: Sequence[str]) -> None:
         """Give up pending notifications to targets that the configuration does not have, once they have expired.
@@ -275,16 +275,12 @@ class NotificationRepository:
             await connection.execute(sa.update(notifications).where(gone).values(values))
 
 
-def _notification(row: sa.RowMapping) -> Notification:
-    return read(Notification, row)
-
-
 def _readable(rows: Sequence[sa.RowMapping]) -> Sequence[Notification]:
     """Return the notifications of these rows; leave out those that another version has stored and this one cannot read."""
     found: list[Notification] = []
     for row in rows:
         try:
-            found.append(_notification(row))
+            found.append(read(Notification, row))
         except ValidationError as error:
             # The other lines quote the data.
             log.warning("notification.unreadable", notification_id=row["id"], error=str(error).splitlines()[0])

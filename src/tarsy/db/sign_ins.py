@@ -79,7 +79,7 @@ class SignInRepository:
                 return None
             if row["last_used_at"] <= now - USE_RESOLUTION:
                 await connection.execute(sa.update(sign_ins).where(wanted).values(last_used_at=now))
-        return read(SignIn, row, token_role=row["token_role"] and AccessRole(row["token_role"]), claims=row["claims"] or {})
+        return read(SignIn, row, claims=row["claims"] or {})
 
     async def end(self, cookie: str) -> SignIn | None:
         """Delete the sign-in of a cookie; return it if it was still valid."""

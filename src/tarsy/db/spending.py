@@ -7,13 +7,13 @@ one at a time (advisory lock): otherwise two of them could both fit into the sam
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tarsy.db.connection import autocommit
 from tarsy.db.retry import retried
+from tarsy.db.rows import read
 from tarsy.db.tables import sql_list
 from tarsy.domain.alert import Severity
 from tarsy.domain.budget import Reservation, Spent, SpentBy
@@ -78,7 +78,7 @@ _SPENT = sa.text(
         FROM reservations WHERE execution_id = e.id AND NOT is_kept AND unsent_under IS NULL
     ) o
     CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE event_type = 'llm_tool_call') - count(*) FILTER (WHERE metadata ? 'refused') AS calls
+        SELECT greatest(count(*) FILTER (WHERE event_type = 'llm_tool_call') - count(*) FILTER (WHERE metadata ? 'refused'), 0) AS calls
         FROM timeline_events WHERE execution_id = e.id
     ) t
     CROSS JOIN LATERAL (
@@ -100,22 +100,8 @@ class PostgresSpendingStore:
     async def spent(self, session_id: str) -> Sequence[SpentBy]:
         """Return what each execution of a session has spent."""
         async with self._autocommit.connect() as connection:
-            rows = (await connection.execute(_SPENT, {"session_id": session_id})).all()
-        return [
-            SpentBy(
-                row.stage_id,
-                row.execution_id,
-                Spent(
-                    usd=Decimal(row.usd),
-                    tokens=int(row.tokens),
-                    seconds=float(row.seconds),
-                    model_calls=row.model_calls,
-                    tool_calls=max(row.tool_calls, 0),
-                ),
-                row.parent_execution_id,
-            )
-            for row in rows
-        ]
+            rows = (await connection.execute(_SPENT, {"session_id": session_id})).mappings().all()
+        return [read(SpentBy, row, spent=read(Spent, row)) for row in rows]
 
     async def is_critical(self, session_id: str) -> bool:
         """Return whether a session investigates an incident that the budget of a period does not stop."""

@@ -152,10 +152,10 @@ class UsageRepository:
             dearest = (await connection.execute(_DEAREST, days)).mappings().all()
             month_usd: Decimal = (await connection.execute(_MONTH, {"today": today})).scalar_one()
         by_day = tuple(sorted(_grouped(groups, "day"), key=lambda day: day.name))
-        counts = {name: sum(getattr(day.used, name) for day in by_day) for name in _NAMES if name != "cost_usd"}
+        counts = {name: sum(getattr(day, name) for day in by_day) for name in _NAMES if name != "cost_usd"}
         return UsageReport(
             span=span,
-            total=UsageTotals(cost_usd=sum((day.used.cost_usd for day in by_day), Decimal(0)), **counts),
+            total=UsageTotals(cost_usd=sum((day.cost_usd for day in by_day), Decimal(0)), **counts),
             by_day=by_day,
             by_model=_grouped(groups, "model"),
             by_chain=_grouped(groups, "chain_id"),
@@ -186,9 +186,5 @@ class UsageRepository:
 
 def _grouped(rows: Sequence[Row], group: str) -> tuple[UsageGroup, ...]:
     """Return the sums of one grouping, the most expensive first."""
-    used = [
-        UsageGroup(row[group], UsageTotals(cost_usd=row["cost_usd"], **{name: int(row[name]) for name in _NAMES if name != "cost_usd"}))
-        for row in rows
-        if row[group] is not None
-    ]
-    return tuple(sorted(used, key=lambda one: (-float(one.used.cost_usd), -one.used.input_tokens - one.used.output_tokens, one.name)))
+    used = [read(UsageGroup, row, name=row[group]) for row in rows if row[group] is not None]
+    return tuple(sorted(used, key=lambda one: (-float(one.cost_usd), -one.input_tokens - one.output_tokens, one.name)))

@@ -131,12 +131,11 @@ class UsageTotals:
         return min(self.cached_tokens / self.input_tokens, 1.0) if self.input_tokens else None
 
 
-@dataclass(frozen=True, slots=True)
-class UsageGroup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageGroup(UsageTotals):
     """The totals of one day, model, chain, alert type or agent."""
 
     name: str
-    used: UsageTotals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

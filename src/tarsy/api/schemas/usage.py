@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from tarsy.api.schemas.view import View
 from tarsy.domain.budget import UNLIMITED, Ceiling
 from tarsy.domain.period_budget import BudgetPeriod, PeriodState
-from tarsy.domain.usage import Span, UsageGroup, UsageReport, UsageTrends
+from tarsy.domain.usage import Span, UsageReport, UsageTrends
 
 _CEILING = TypeAdapter(Ceiling)
 
@@ -122,11 +122,6 @@ class UsageOverview(View):
             first_day=report.span.first,
             last_day=report.span.last,
             total=UsedItem.build(report.total, name=None),
-            by_day=_items(report.by_day),
-            by_model=_items(report.by_model),
-            by_chain=_items(report.by_chain),
-            by_alert_type=_items(report.by_alert_type),
-            by_agent=_items(report.by_agent),
         )
 
 
@@ -169,7 +164,3 @@ class UsageTrendsView(View):
     @classmethod
     def of(cls, trends: UsageTrends, span: Span) -> "UsageTrendsView":
         return cls.build(trends, first_day=span.first, last_day=span.last)
-
-
-def _items(group: tuple[UsageGroup, ...]) -> list[UsedItem]:
-    return [UsedItem.build(one.used, one) for one in group]
