@@ -17,10 +17,10 @@ from tarsy.db.retry import retried
 from tarsy.db.rows import read, storable
 from tarsy.db.tables import approvals, sql_list, work
 from tarsy.db.work.parking import wake
-from tarsy.db.work.release import lock_work
+from tarsy.db.work.release import lock_claimed, lock_work
 from tarsy.domain import live_events
 from tarsy.domain.approval import Approval, ApprovalRequest, ApprovalState, CallOutcome
-from tarsy.domain.claim import Claim, ClaimLostError
+from tarsy.domain.claim import Claim
 from tarsy.domain.interaction import MCPInteractionKind
 from tarsy.domain.session_sort import SortOrder
 from tarsy.domain.status import RunStatus
@@ -58,7 +58,6 @@ _LIST = sa.text(
     ORDER BY CASE WHEN :oldest_first THEN requested_at END, requested_at DESC, id LIMIT {MOST_LISTED}
     """
 )
-_HOLD = sa.text("SELECT 1 FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE")
 _REQUEST = sa.text(
     f"""
     INSERT INTO approvals (
@@ -120,7 +119,7 @@ class ApprovalRepository:
         }
         async with self._publisher.transaction() as transaction:
             connection = transaction.connection
-            await _hold(connection, claim)
+            await lock_claimed(connection, claim, share=True)
             new = await connection.scalar(_REQUEST, values | call)
             changed = new or await connection.scalar(_EXPIRE, call)
             # By the clock that decides whether it has expired; the worker's may differ.
@@ -143,7 +142,7 @@ class ApprovalRepository:
             ClaimLostError: the claim's token is no longer the row's.
         """
         async with self._publisher.engine.begin() as connection:
-            await _hold(connection, claim)
+            await lock_claimed(connection, claim, share=True)
             return not (await connection.execute(_START, {"id": approval.id})).scalar_one()
 
     async def list(
@@ -183,11 +182,6 @@ async def read_approvals(
     values = {"state": state and state.value, "session_id": session_id, "oldest_first": order is SortOrder.ASC}
     rows = await connection.execute(_LIST, values)
     return [read(Approval, row) for row in rows.mappings()]
-
-
-async def _hold(connection: AsyncConnection, claim: Claim) -> None:
-    if (await connection.execute(_HOLD, {"claim_id": claim.id, "token": claim.token})).first() is None:
-        raise ClaimLostError(claim)
 
 
 async def _read(connection: AsyncConnection, approval_id: str) -> Approval:

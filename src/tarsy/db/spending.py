@@ -15,6 +15,7 @@ from tarsy.db.connection import autocommit
 from tarsy.db.retry import retried
 from tarsy.db.rows import read
 from tarsy.db.tables import sql_list
+from tarsy.db.work.release import HELD_CLAIM, claim_parameters
 from tarsy.domain.alert import Severity
 from tarsy.domain.budget import Reservation, Spent, SpentBy
 from tarsy.domain.claim import ClaimLostError
@@ -23,10 +24,9 @@ from tarsy.domain.status import RunStatus
 
 # An arbitrary number that no other lock uses.
 _LOCK = sa.text("SELECT set_config('lock_timeout', '5s', true), pg_advisory_xact_lock(7421902)")
-# Nothing is reserved under a claim that was lost. The claimed row is locked as a step locks it, so that the claim is not lost meanwhile.
 _RESERVE = sa.text(
-    """
-    WITH held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE),
+    f"""
+    WITH held AS ({HELD_CLAIM}),
     made AS (
         INSERT INTO reservations (id, session_id, stage_id, execution_id, is_kept, unsent_under, usd, tokens, model_calls)
         SELECT r.id, :session_id, :stage_id, :execution_id, r.is_kept, CASE WHEN NOT r.is_kept THEN CAST(:token AS uuid) END,
@@ -39,8 +39,8 @@ _RESERVE = sa.text(
     """
 )
 _MARK_SENT = sa.text(
-    """
-    WITH held AS (SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE)
+    f"""
+    WITH held AS ({HELD_CLAIM})
     UPDATE reservations r SET unsent_under = NULL FROM held WHERE r.id = :id RETURNING 1
     """
 )
@@ -139,7 +139,7 @@ class PostgresSpendingStore:
         """
         claim = reservation.claim
         async with self._autocommit.connect() as connection:
-            marked = await connection.execute(_MARK_SENT, {"claim_id": claim.id, "token": claim.token, "id": reservation.id})
+            marked = await connection.execute(_MARK_SENT, claim_parameters(claim) | {"id": reservation.id})
             if marked.first() is None:
                 raise ClaimLostError(claim)
 
@@ -152,8 +152,7 @@ class PostgresSpendingStore:
 async def _reserve(connection: AsyncConnection, reservation: Reservation) -> None:
     claim, amounts = reservation.claim, (reservation.wanted, reservation.kept)
     parameters = {
-        "claim_id": claim.id,
-        "token": claim.token,
+        **claim_parameters(claim),
         "session_id": claim.session_id,
         "stage_id": reservation.stage_id,
         "execution_id": reservation.execution_id,

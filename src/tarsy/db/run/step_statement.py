@@ -16,6 +16,7 @@ from tarsy.db import notifications, rows
 from tarsy.db.outbox import DRAFTS, PUBLISHING, Draft, draft_parameters
 from tarsy.db.tables import agent_executions, citations, llm_interactions, mcp_interactions, messages, run_inputs, stages, timeline_events
 from tarsy.db.usage import ADD_TO_SESSION_SPENDING, ADD_TO_TOOL_DAYS, ADD_TO_USAGE_DAYS
+from tarsy.db.work.release import HELD_CLAIM, claim_parameters
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.status import RUN_TRANSITIONS, RunStatus, sources_of
 from tarsy.domain.step import Step
@@ -35,9 +36,7 @@ def _insert(table: sa.Table, source: str = "") -> str:
 
 # Holds the claim and publishes the live events of the step.
 _HELD = f"""
-    WITH claimed AS (
-        SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE
-    ),
+    WITH claimed AS ({HELD_CLAIM}),
     unread AS (
         SELECT jsonb_agg(to_jsonb(n) ORDER BY n.number) AS notes
         FROM claimed, notes n WHERE n.session_id = :session_id AND n.number > CAST(:notes_after AS integer)
@@ -184,8 +183,7 @@ def step_statement(step: Step, drafts: Sequence[Draft]) -> tuple[sa.TextClause, 
     parameters = {
         **{name: rows.json_text(value) if value else None for name, value in values.items()},
         **draft_parameters(drafts),
-        "claim_id": step.claim.id,
-        "token": step.claim.token,
+        **claim_parameters(step.claim),
         "session_id": session,
         "subject_id": step.claim.subject_id,
         # The stage of a question or a score is its answer.

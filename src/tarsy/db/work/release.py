@@ -42,19 +42,30 @@ def work_of(kind: WorkKind, subject_id: str) -> sa.ColumnElement[bool]:
     return (work.c.kind == kind) & (work.c.subject_id == subject_id)
 
 
-async def lock_work(connection: AsyncConnection, condition: sa.ColumnElement[bool], *, skip_locked: bool = False) -> sa.RowMapping | None:
+async def lock_work(
+    connection: AsyncConnection, condition: sa.ColumnElement[bool], *, skip_locked: bool = False, share: bool = False
+) -> sa.RowMapping | None:
     """Lock and return a row of work, with the transaction's time as `now`."""
     query = sa.select(work, sa.func.now().label("now")).where(condition)
-    return (await connection.execute(query.with_for_update(skip_locked=skip_locked))).mappings().first()
+    return (await connection.execute(query.with_for_update(skip_locked=skip_locked, read=share))).mappings().first()
 
 
-async def lock_claimed(connection: AsyncConnection, claim: Claim) -> sa.RowMapping:
-    """Lock and return a claimed row of work.
+# The part of a statement that must not write under a claim that was lost. The row stays locked, so that the claim is not lost meanwhile.
+HELD_CLAIM = "SELECT FROM work WHERE id = :claim_id AND claim_token = :token FOR SHARE"
+
+
+def claim_parameters(claim: Claim) -> dict[str, Any]:
+    """Return the parameters of HELD_CLAIM."""
+    return {"claim_id": claim.id, "token": claim.token}
+
+
+async def lock_claimed(connection: AsyncConnection, claim: Claim, *, share: bool = False) -> sa.RowMapping:
+    """Lock and return a claimed row of work; with `share`, it may be locked by others that share it.
 
     Raises:
         ClaimLostError: the claim's token is no longer the row's.
     """
-    row = await lock_work(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token))
+    row = await lock_work(connection, (work.c.id == claim.id) & (work.c.claim_token == claim.token), share=share)
     if row is None:
         raise ClaimLostError(claim)
     return row
