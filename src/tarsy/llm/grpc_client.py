@@ -156,8 +156,11 @@ class GrpcLLMClient:
                         yield chunk
                         answered = True
             except grpc.aio.AioRpcError as error:
-                if answered or pause is None or error.code() not in REFUSED:
-                    yield self._transport_error(error.code(), error.details(), answered=answered)
+                failure = self._transport_error(error.code(), error.details(), answered=answered)
+                # A message above a size limit may have the status of a refusal, but repeating it does not help.
+                was_refused = error.code() in REFUSED and failure.code is not ErrorCode.CONTEXT_TOO_LONG
+                if answered or pause is None or not was_refused:
+                    yield failure
                     return
             except DecodeError as error:
                 yield self._transport_error(grpc.StatusCode.INTERNAL, f"a message cannot be read: {error}", answered=answered)

@@ -170,14 +170,20 @@ async def test_a_status_means_what_it_always_meant(status: grpc.StatusCode, code
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "grpc: received message larger than max (5000000 vs. 4194304)"),
     ],
 )
-async def test_a_message_that_a_proxy_or_the_service_finds_too_large_is_too_long(status: grpc.StatusCode, details: str) -> None:
+async def test_a_message_that_a_proxy_or_the_service_finds_too_large_is_too_long_and_is_not_sent_again(
+    status: grpc.StatusCode, details: str
+) -> None:
+    calls = 0
+
     async def refuse(_request: pb.GenerateRequest, context: Any) -> AsyncGenerator[pb.GenerateResponse]:
+        nonlocal calls
+        calls += 1
         await context.abort(status, details)
         yield LAST
 
     async with grpc_server(refuse) as address:
         error = await failure_at(address)
-    assert (error.code, error.retryable) == (ErrorCode.CONTEXT_TOO_LONG, False)
+    assert (error.code, error.retryable, calls) == (ErrorCode.CONTEXT_TOO_LONG, False, 1)
 
 
 async def test_a_failure_after_the_first_word_is_a_partial_answer_and_is_not_retried() -> None:
