@@ -130,6 +130,9 @@ class ToolServerConnection:
                     self._session = session
                     self._first_error = None
                     self.ready.set()
+                    if self._is_retired:
+                        # While it was connecting: those that still wait for it make another one.
+                        self.stop()
                     await self._stopping.wait()
                     # The task group of a lost connection waits for it, so its end is limited.
                     self._scope.deadline = anyio.current_time() + END_SECONDS

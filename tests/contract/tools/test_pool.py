@@ -189,6 +189,39 @@ async def test_after_a_renewal_the_old_connection_ends_and_its_executions_use_th
         assert (handshakes(remote), farewells(remote)) == (2, 1)
 
 
+async def handshake_begun(remote: HttpFault) -> None:
+    with anyio.fail_after(60):
+        while remote.guests == 0:
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_connection_that_is_renewed_while_it_is_made_ends_though_its_execution_has_left() -> None:
+    async with http_fault_server() as remote, connection_pool() as pool:
+        # The handshake is answered when the test says so.
+        remote.expected_guests = 2
+        async with anyio.create_task_group() as executions:
+            executions.start_soon(use, remote_server(remote), pool, "never sent")
+            await handshake_begun(remote)
+            pool.renew()
+            executions.cancel_scope.cancel()
+        remote.everybody.set()
+        with anyio.fail_after(60):
+            while farewells(remote) == 0:
+                await anyio.lowlevel.checkpoint()
+    assert remote.calls == []
+
+
+async def test_an_execution_that_waits_for_a_connection_while_it_is_renewed_uses_the_next_one() -> None:
+    async with http_fault_server() as remote, connection_pool() as pool:
+        remote.expected_guests = 2
+        async with anyio.create_task_group() as executions:
+            executions.start_soon(use, remote_server(remote), pool, "sent once")
+            await handshake_begun(remote)
+            pool.renew()
+            remote.everybody.set()
+        assert (remote.calls, handshakes(remote)) == (["echo"], 2)
+
+
 async def test_an_execution_from_before_a_renewal_does_not_pass_its_token_on() -> None:
     transport = ResolvedTransport.model_validate({"type": "http", "url": "{{.URL}}", "bearer_token": "{{.KEY}}", "shared_connection": True})
     async with http_fault_server() as remote, connection_pool() as pool:
