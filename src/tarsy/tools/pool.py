@@ -52,6 +52,7 @@ class ConnectionPool:
         self._retired = [one for one in (*self._retired, *self._connections.values()) if not one.ended.is_set()]
         self._connections.clear()
         self._breakers.clear()
+        self._stateless.clear()
 
     def breaker(self, server: ResolvedMcpServer) -> Breaker:
         return self._breakers[_key(server)]
@@ -61,9 +62,12 @@ class ConnectionPool:
         wanted = server.transport.shared_connection or _key(server) in self._stateless
         return wanted and not uses_session_id(server.transport)
 
-    def mark_stateless(self, server: ResolvedMcpServer) -> None:
-        """Remember that the server keeps nothing between two requests."""
-        self._stateless.add(_key(server))
+    def mark_stateless(self, server: ResolvedMcpServer, *, stateless: bool = True) -> None:
+        """Remember whether the server keeps nothing between two requests; another version of it may."""
+        if stateless:
+            self._stateless.add(_key(server))
+        else:
+            self._stateless.discard(_key(server))
 
     async def connection(
         self, server: ResolvedMcpServer, endpoint: Endpoint, make: Callable[[], ToolServerConnection]

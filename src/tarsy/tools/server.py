@@ -338,12 +338,16 @@ class ToolServer:
             connection = self._connection = make()
             self._tasks.start_soon(connection.run, name=f"tool server {self.name}")
             await connection.ready.wait()
-            if self._pool is not None and connection.is_stateless:
-                self._pool.mark_stateless(self._config)
         if connection.failure is not None:
             breaker.failed(connection.failure, self._clock.monotonic())
             raise connection.failure
         breaker.succeeded()
+        if self._pool is not None:
+            self._pool.mark_stateless(self._config, stateless=connection.is_stateless)
+            if self._shared and not self._pool.shares(self._config):
+                # It was restarted, and keeps state now: each execution makes a connection for itself.
+                connection.retire()
+                return await self._connect()
         return connection
 
 

@@ -1,14 +1,17 @@
 """Executions that share connections, and those that must not."""
 
 import os
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import anyio
 import pytest
 
 from support.http_fault_server import HttpFault, http_fault_server
-from support.opening import fault, opened, server
+from support.opening import fault, opened, server, stdio
 from support.own_processes import children
+from support.paths import FAULT_SERVER
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.tools import pool as pool_module
 from tarsy.tools.pool import ConnectionPool, connection_pool
@@ -165,6 +168,33 @@ async def test_a_server_that_says_it_keeps_no_state_is_shared_from_then_on() -> 
         assert first != second
         assert await pid_of(fault("stateless"), pool) == second
     assert children() == []
+
+
+async def test_a_stateless_server_that_keeps_state_after_a_restart_is_no_longer_shared(tmp_path: Path) -> None:
+    mode = tmp_path / "mode"
+    config = stdio("fault", "sh", "-c", f'exec {sys.executable} -S {FAULT_SERVER} "$(cat {mode})"')
+    async with connection_pool() as pool:
+        mode.write_text("stateless")
+        await pid_of(config, pool)
+        shared = await pid_of(config, pool)
+        mode.write_text("")
+        async with opened(config, pool=pool) as one, opened(config, pool=pool) as other:
+            assert (await one.call("fault.pid")).content == (await other.call("fault.pid")).content == shared
+            assert (await one.call("fault.crash")).is_error
+            pids = [(await tools.call("fault.pid")).content for tools in (one, other)]
+            pids.append(await pid_of(config, pool))
+        assert len({shared, *pids}) == 4
+    assert children() == []
+
+
+async def test_after_a_renewal_a_stateless_server_is_shared_only_after_it_says_so_again() -> None:
+    async with connection_pool() as pool:
+        await pid_of(fault("stateless"), pool)
+        shared = await pid_of(fault("stateless"), pool)
+        pool.renew()
+        new = [await pid_of(fault("stateless"), pool) for _ in range(3)]
+    assert shared not in new
+    assert new[0] != new[1] == new[2]
 
 
 async def test_executions_that_a_server_can_tell_apart_share_nothing() -> None:
