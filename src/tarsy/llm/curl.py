@@ -7,7 +7,7 @@ thinking): it is the question, not a copy of the bytes.
 import json
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, assert_never
 from urllib.parse import quote
 
@@ -18,6 +18,7 @@ from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import ProviderType
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.access import USUAL_LOCATION
+from tarsy.llm.providers.anthropic_request import conversation_body
 from tarsy.llm.tool_dialect import arguments_object, object_schema
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -105,61 +106,36 @@ def _openai(provider: ResolvedProvider, messages: Messages, tools: Sequence[Tool
 
 
 def _anthropic(provider: ResolvedProvider, messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
-    def blocks(message: ConversationMessage) -> list[Body]:
-        if message.role is Role.TOOL:
-            return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}]
-        text = [{"type": "text", "text": message.content}] if message.content else []
-        calls = (
-            {"type": "tool_use", "id": call.id, "name": vendor_name(call.name), "input": arguments_object(call.arguments)}
-            for call in message.tool_calls
-        )
-        return [*text, *calls]
-
-    declared = [_tool(tool, "input_schema") for tool in tools]
-    return {
-        "model": provider.model,
-        "max_tokens": _ANTHROPIC_ANSWER,
-        "system": _system(messages),
-        "messages": [{"role": role, "content": parts} for role, parts in _turns(messages, "assistant", blocks)],
-        **({"tools": declared} if declared else {}),
-    }
+    return {"model": provider.model, "max_tokens": _ANTHROPIC_ANSWER, **conversation_body(messages, tools)}
 
 
 def _google(messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
-    def parts(message: ConversationMessage) -> list[Body]:
-        if message.role is Role.TOOL:
-            return [{"functionResponse": {"name": vendor_name(message.tool_name or ""), "response": {"output": message.content}}}]
-        text = [{"text": message.content}] if message.content else []
-        calls = (
-            {"functionCall": {"name": vendor_name(call.name), "args": arguments_object(call.arguments)}} for call in message.tool_calls
-        )
-        return [*text, *calls]
-
+    contents: list[Body] = []
+    for message in messages:
+        if message.role is Role.SYSTEM:
+            continue
+        role, parts = "model" if message.role is Role.ASSISTANT else "user", _google_parts(message)
+        # The sides have to alternate.
+        if contents and contents[-1]["role"] == role:
+            contents[-1]["parts"].extend(parts)
+        elif parts:
+            contents.append({"role": role, "parts": parts})
+    system = "\n\n".join(message.content for message in messages if message.role is Role.SYSTEM)
     declared = [_tool(tool, "parametersJsonSchema") for tool in tools]
     return {
-        "systemInstruction": {"parts": [{"text": _system(messages)}]},
-        "contents": [{"role": role, "parts": entries} for role, entries in _turns(messages, "model", parts)],
+        "systemInstruction": {"parts": [{"text": system}]},
+        "contents": contents,
         **({"tools": [{"functionDeclarations": declared}]} if declared else {}),
     }
 
 
+def _google_parts(message: ConversationMessage) -> list[Body]:
+    if message.role is Role.TOOL:
+        return [{"functionResponse": {"name": vendor_name(message.tool_name or ""), "response": {"output": message.content}}}]
+    text = [{"text": message.content}] if message.content else []
+    calls = ({"functionCall": {"name": vendor_name(call.name), "args": arguments_object(call.arguments)}} for call in message.tool_calls)
+    return [*text, *calls]
+
+
 def _tool(tool: ToolDefinition, schema: str) -> Body:
     return {"name": vendor_name(tool.name), "description": tool.description, schema: object_schema(tool.parameters_schema)}
-
-
-def _system(messages: Messages) -> str:
-    return "\n\n".join(message.content for message in messages if message.role is Role.SYSTEM)
-
-
-def _turns(messages: Messages, assistant: str, parts_of: Callable[[ConversationMessage], list[Body]]) -> list[tuple[str, list[Body]]]:
-    """Return the conversation as turns of alternating roles, as these vendors require; `assistant` is the vendor's name of the model's role."""
-    turns: list[tuple[str, list[Body]]] = []
-    for message in messages:
-        if message.role is Role.SYSTEM:
-            continue
-        role, parts = assistant if message.role is Role.ASSISTANT else "user", parts_of(message)
-        if turns and turns[-1][0] == role:
-            turns[-1][1].extend(parts)
-        elif parts:
-            turns.append((role, parts))
-    return turns

@@ -64,9 +64,20 @@ def test_a_command_asks_the_vendor_with_a_key_that_only_the_shell_knows(
 def test_every_side_of_a_conversation_takes_its_turn() -> None:
     _, anthropic = ran(as_curl(provider(ProviderType.ANTHROPIC), MESSAGES, TOOLS))
     assert [turn["role"] for turn in anthropic["messages"]] == ["user", "assistant", "user"]
-    assert anthropic["system"] == "Be brief."
+    assert [block["text"] for block in anthropic["system"]] == ["Be brief."]
     _, google = ran(as_curl(provider(ProviderType.GOOGLE), MESSAGES, TOOLS))
     assert [turn["role"] for turn in google["contents"]] == ["user", "model", "user"]
+
+
+def test_claude_is_asked_for_a_conclusion_in_a_way_that_it_does_not_refuse() -> None:
+    """It refuses texts of nothing but white space, and a conversation with calls in it that offers no tools."""
+    call = ConversationMessage(Role.ASSISTANT, "\n\n", (ToolCall("c1", "k8s.pods", '{"ns": "shop"}'),))
+    conclude = ConversationMessage(Role.USER, "Conclude.")
+    _, body = ran(as_curl(provider(ProviderType.ANTHROPIC), (*MESSAGES[:2], call, MESSAGES[3], conclude), ()))
+    assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
+    assert [block["type"] for block in body["messages"][2]["content"]] == ["tool_result", "text"]
+    assert [tool["name"] for tool in body["tools"]] == ["k8s__pods"]
+    assert body["tool_choice"] == {"type": "none"}
 
 
 def test_an_address_keeps_its_variables_and_loses_its_password() -> None:

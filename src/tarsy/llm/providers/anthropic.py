@@ -13,37 +13,20 @@ from anthropic.types import RawMessageStreamEvent
 from langchain_anthropic import ChatAnthropic
 from pydantic import SecretStr
 
-from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import Chunk, GenerateInput, ProviderType, TextChunk, ThinkingChunk, ToolCallChunk
-from tarsy.domain.tool import ToolDefinition, vendor_name
+from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import CallRetryPolicy, stream_answer
 from tarsy.llm.failures import HOOKS
+from tarsy.llm.providers.anthropic_request import claude_version, request_body
 from tarsy.llm.providers.google_credentials import google_credentials
-from tarsy.llm.providers.provider import (
-    NO_KEY,
-    Block,
-    ClientCache,
-    ModelKey,
-    TurnMemory,
-    conversation_of,
-    key_of,
-    longest_answer,
-    restored_blocks,
-    turn_key,
-)
+from tarsy.llm.providers.provider import NO_KEY, Block, ClientCache, ModelKey, TurnMemory, conversation_of, key_of
 from tarsy.llm.signals import Alive, Finished, Signal
-from tarsy.llm.tool_dialect import arguments_object, name_from_vendor, object_schema, own_call_id
+from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
-# Half of an answer at most goes to thinking where the vendor wants a number.
-THINKING_BUDGET = 16_000
-# The least the vendor accepts as a budget.
-LEAST_THINKING = 1_024
 # Every model since version 4.5 can write this much; LangChain may not know the newest of them.
 _LONG_ANSWER = 64_000
-_CLAUDE_VERSION = re.compile(r"claude-(?:opus|sonnet|haiku|fable|mythos)-(\d+)(?:-(\d{1,2}))?(?!\d)")
-_CACHE = {"type": "ephemeral"}
 # The refusal of thinking blocks that do not fit the conversation any more.
 _UNFIT_THINKING = re.compile(r"thinking`? block")
 
@@ -84,14 +67,9 @@ def make_model(key: ModelKey) -> ClaudeModel:
     name = key.model.removesuffix("@default").replace("@", "-")
     known = ChatAnthropic(model_name=name, api_key=SecretStr(NO_KEY), timeout=None, stop=None)
     profile: dict[str, Any] = {**(known.profile or {})}
-    if _version(key.model) >= (4, 5):
+    if claude_version(key.model) >= (4, 5):
         profile.setdefault("max_output_tokens", _LONG_ANSWER)
     return ClaudeModel(sdk, profile, profile.get("max_output_tokens") or known.max_tokens or 0)
-
-
-def _version(model: str) -> tuple[int, int]:
-    found = _CLAUDE_VERSION.search(model)
-    return (int(found.group(1)), int(found.group(2) or 0)) if found else (0, 0)
 
 
 class AnthropicProvider:
@@ -122,125 +100,19 @@ class AnthropicProvider:
 
     async def _send(self, request: GenerateInput, model: ClaudeModel) -> Any:
         try:
-            return await model.sdk.messages.create(**request_body(request, model, self._memory), stream=True)
+            return await model.sdk.messages.create(**self._body(request, model), stream=True)
         except anthropic.BadRequestError as error:
             if not _UNFIT_THINKING.search(error.message):
                 raise
         # The newest models bind their thinking to the tools and messages before it, which change when a conversation is shortened or concluded.
         self._memory.forget(conversation_of(request))
-        return await model.sdk.messages.create(**request_body(request, model, self._memory), stream=True)
+        return await model.sdk.messages.create(**self._body(request, model), stream=True)
+
+    def _body(self, request: GenerateInput, model: ClaudeModel) -> dict[str, Any]:
+        return request_body(request, self._memory, profile=model.profile, usual_length=model.usual_length)
 
     async def aclose(self) -> None:
         await self._models.aclose()
-
-
-# ---- the request
-
-
-def request_body(request: GenerateInput, model: ClaudeModel, memory: TurnMemory[tuple[Block, ...]]) -> dict[str, Any]:
-    """Build the body of a call to the Messages API; each earlier turn has the thinking blocks it came with."""
-    system = [_text(message.content) for message in request.messages if message.role is Role.SYSTEM and message.content.strip()]
-    turns: list[tuple[str, list[Block]]] = []
-    for message in request.messages:
-        role, blocks = _turn(message, memory.recall(conversation_of(request), turn_key(message)) or ())
-        # The model often writes line breaks before its calls, and the vendor refuses a text of nothing but white space.
-        blocks = [block for block in blocks if block["type"] != "text" or block["text"].strip()]
-        # The sides have to alternate: the results of parallel calls and the next question are one turn.
-        if turns and turns[-1][0] == role == "user":
-            turns[-1][1].extend(blocks)
-        elif blocks:
-            turns.append((role, blocks))
-    # The next call begins with the same instructions and the same conversation: both are worth caching.
-    if system:
-        system[0]["cache_control"] = _CACHE
-    if turns:
-        _mark_for_caching(turns[-1][1][-1])
-    longest = longest_answer(request, model.profile)
-    body: dict[str, Any] = {
-        "model": request.provider.model,
-        "max_tokens": longest or model.usual_length,
-        # A turn of one plain text is sent as that text.
-        "messages": [
-            {"role": role, "content": blocks[0]["text"] if len(blocks) == 1 and set(blocks[0]) == {"type", "text"} else blocks}
-            for role, blocks in turns
-        ],
-    }
-    if system:
-        body["system"] = system
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-    elif used := dict.fromkeys(call.name for message in request.messages for call in message.tool_calls):
-        # The vendor refuses a conversation with calls in it that offers no tools at all, and a conclusion is asked for without any.
-        body |= {"tools": [_tool(ToolDefinition(name)) for name in used], "tool_choice": {"type": "none"}}
-    complete = _thinking_is_complete(request, memory)
-    if thinking := thinking_config(request.provider.model, model.profile, complete=complete, longest=longest):
-        body["thinking"] = thinking
-    return body
-
-
-def _turn(message: ConversationMessage, remembered: Sequence[Block]) -> tuple[str, list[Block]]:
-    match message.role:
-        case Role.SYSTEM:
-            return "system", []
-        case Role.USER:
-            return "user", [_text(message.content)]
-        case Role.TOOL:
-            result: Block = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content, "is_error": False}
-            return "user", [result]
-        case Role.ASSISTANT:
-            calls = {
-                call.id: {"type": "tool_use", "id": call.id, "name": vendor_name(call.name), "input": arguments_object(call.arguments)}
-                for call in message.tool_calls
-            }
-            if remembered:
-                return "assistant", list(restored_blocks(message.content, calls, remembered))
-            return "assistant", [_text(message.content), *calls.values()]
-
-
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}
-
-
-def _tool(tool: ToolDefinition) -> dict[str, Any]:
-    return {"name": vendor_name(tool.name), "description": tool.description, "input_schema": object_schema(tool.parameters_schema)}
-
-
-def _mark_for_caching(block: Block) -> None:
-    """Ask the vendor to cache the conversation up to `block`; an empty one cannot be marked."""
-    if block["type"] == "tool_result" and block["content"]:
-        block |= {"content": [_text(block["content"])], "cache_control": _CACHE}
-    elif block["type"] == "text" and block["text"]:
-        block["cache_control"] = _CACHE
-
-
-def thinking_config(model: str, profile: Mapping[str, Any], *, complete: bool, longest: int | None = None) -> dict[str, Any] | None:
-    """Decide how the model thinks, if it does, in an answer of at most `longest` tokens.
-
-    Where thinking has a budget, the vendor refuses an open turn whose thinking blocks are lost (not `complete`): such a turn does not think.
-    """
-    levels: list[str] = profile.get("reasoning_effort_levels") or []
-    # The model itself chooses how much to think; the newest refuse a budget, and their profiles may lack the levels.
-    if "max" in levels or _version(model) >= (4, 6):
-        # The newest models show a summary of their thoughts only on request.
-        return {"type": "adaptive", "display": "summarized"} if _version(model) >= (4, 7) else {"type": "adaptive"}
-    limit = int(profile.get("max_output_tokens") or 0)
-    budget = min(THINKING_BUDGET, min(limit, longest or limit) // 2)
-    if not profile.get("reasoning_output") or not complete or budget < LEAST_THINKING:
-        return None
-    return {"type": "enabled", "budget_tokens": budget}
-
-
-def _thinking_is_complete(request: GenerateInput, memory: TurnMemory[tuple[Block, ...]]) -> bool:
-    """Return whether the thinking of every call since the last user message is still remembered."""
-    for message in reversed(request.messages):
-        if message.role is Role.USER:
-            return True
-        if message.role is Role.ASSISTANT and message.tool_calls and memory.recall(conversation_of(request), turn_key(message)) is None:
-            return False
-    return True
-
-
-# ---- the answer
 
 
 @dataclass(slots=True)

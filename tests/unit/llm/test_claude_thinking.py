@@ -1,8 +1,10 @@
-"""The thinking that is requested from each model of Anthropic; beside the contract tests, because it loads the vendor's SDK."""
+"""The thinking that is requested from each model of Anthropic."""
 
 from typing import Any
 
 import pytest
+
+from tarsy.llm.providers.anthropic_request import thinking_config
 
 
 @pytest.mark.parametrize(
@@ -19,10 +21,5 @@ import pytest
         ("my-model", {}, True, None),
     ],
 )
-async def test_each_claude_thinks_the_way_it_can(
-    model: str, profile: dict[str, Any], *, complete: bool, thinking: dict[str, Any] | None
-) -> None:
-    # Not while tests are collected: each process would load the SDK.
-    from tarsy.llm.providers.anthropic import thinking_config  # noqa: PLC0415
-
+def test_each_claude_thinks_the_way_it_can(model: str, profile: dict[str, Any], *, complete: bool, thinking: dict[str, Any] | None) -> None:
     assert thinking_config(model, profile, complete=complete) == thinking
