@@ -19,7 +19,7 @@ from tarsy.domain.llm import ProviderType
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.providers.anthropic_request import conversation_body
-from tarsy.llm.tool_dialect import arguments_object, object_schema
+from tarsy.llm.tool_dialect import LOST_SIGNATURE, arguments_object, is_gemini_3, object_schema
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A login in an address is left out.
@@ -56,7 +56,7 @@ def as_curl(provider: ResolvedProvider, messages: Messages, tools: Sequence[Tool
             path, body = "/v1/messages", _anthropic(provider, messages, tools)
         case ProviderType.GOOGLE:
             path = f"/v1beta/models/{quote(provider.model)}:generateContent"
-            headers, body = [_key(provider, "x-goog-api-key: ")], _google(messages, tools)
+            headers, body = [_key(provider, "x-goog-api-key: ")], _google(provider, messages, tools)
         case ProviderType.VERTEXAI:
             project, location = provider.project_env or USUAL_PROJECT, provider.location_env or USUAL_LOCATION
             path = f"/v1/projects/{{{{.{project}}}}}/locations/{{{{.{location}}}}}/publishers"
@@ -67,7 +67,7 @@ def as_curl(provider: ResolvedProvider, messages: Messages, tools: Sequence[Tool
                 rest = {name: value for name, value in _anthropic(provider, messages, tools).items() if name != "model"}
                 body = {"anthropic_version": _VERTEX_VERSION, **rest}
             else:
-                path, body = f"{path}/google/models/{quote(provider.model)}:generateContent", _google(messages, tools)
+                path, body = f"{path}/google/models/{quote(provider.model)}:generateContent", _google(provider, messages, tools)
         case ProviderType.REPLAY:
             raise ValueError("a recording is played back; no model is called")
         case _:
@@ -109,12 +109,12 @@ def _anthropic(provider: ResolvedProvider, messages: Messages, tools: Sequence[T
     return {"model": provider.model, "max_tokens": _ANTHROPIC_ANSWER, **conversation_body(messages, tools)}
 
 
-def _google(messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
+def _google(provider: ResolvedProvider, messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
     contents: list[Body] = []
     for message in messages:
         if message.role is Role.SYSTEM:
             continue
-        role, parts = "model" if message.role is Role.ASSISTANT else "user", _google_parts(message)
+        role, parts = "model" if message.role is Role.ASSISTANT else "user", _google_parts(message, provider.model)
         # The sides have to alternate.
         if contents and contents[-1]["role"] == role:
             contents[-1]["parts"].extend(parts)
@@ -129,11 +129,15 @@ def _google(messages: Messages, tools: Sequence[ToolDefinition]) -> Body:
     }
 
 
-def _google_parts(message: ConversationMessage) -> list[Body]:
+def _google_parts(message: ConversationMessage, model: str) -> list[Body]:
     if message.role is Role.TOOL:
         return [{"functionResponse": {"name": vendor_name(message.tool_name or ""), "response": {"output": message.content}}}]
-    text = [{"text": message.content}] if message.content else []
-    calls = ({"functionCall": {"name": vendor_name(call.name), "args": arguments_object(call.arguments)}} for call in message.tool_calls)
+    text: list[Body] = [{"text": message.content}] if message.content else []
+    calls: list[Body] = [
+        {"functionCall": {"name": vendor_name(call.name), "args": arguments_object(call.arguments)}} for call in message.tool_calls
+    ]
+    if calls and is_gemini_3(model):
+        calls[0]["thoughtSignature"] = LOST_SIGNATURE
     return [*text, *calls]
 
 

@@ -1,6 +1,7 @@
-"""Tools as vendors accept them: names, parameter schemas, arguments and call ids."""
+"""Tools as vendors accept them: names, parameter schemas, arguments, call ids, and the signatures that Gemini requires on calls."""
 
 import json
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
@@ -9,6 +10,10 @@ from tarsy.domain.tool import ToolDefinition, vendor_name
 
 _COMBINATORS = ("anyOf", "oneOf", "allOf")
 _OWN_CALL = "tarsy-"
+# `gemini-flash-latest` and its like are aliases of the newest models.
+_GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d|[a-z-]+-latest)")
+# Sent in place of a lost signature, as the vendor documents for conversations that began with another model.
+LOST_SIGNATURE = "skip_thought_signature_validator"
 
 
 def name_from_vendor(spelling: str, tools: Iterable[ToolDefinition]) -> str:
@@ -53,3 +58,8 @@ def own_call_id() -> str:
 
 def is_own_call_id(call_id: str) -> bool:
     return call_id.startswith(_OWN_CALL)
+
+
+def is_gemini_3(model: str) -> bool:
+    """Return whether the model requires a signature on the first call of each turn, and thinks by level."""
+    return _GEMINI_3.search(model) is not None

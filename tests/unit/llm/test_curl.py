@@ -80,6 +80,18 @@ def test_claude_is_asked_for_a_conclusion_in_a_way_that_it_does_not_refuse() -> 
     assert body["tool_choice"] == {"type": "none"}
 
 
+@pytest.mark.parametrize("kind", [ProviderType.GOOGLE, ProviderType.VERTEXAI])
+def test_gemini_is_shown_that_the_signatures_of_calls_are_lost(kind: ProviderType) -> None:
+    """From version 3 on it refuses calls without any."""
+    two_calls = ConversationMessage(Role.ASSISTANT, "I look.", (ToolCall("c1", "k8s.pods", "{}"), ToolCall("c2", "k8s.pods", "{}")))
+    signatures: dict[str, list[Any]] = {}
+    for model in ("gemini-3-pro", "gemini-2.5-pro"):
+        command = as_curl(provider(kind).model_copy(update={"model": model}), (*MESSAGES[:2], two_calls, MESSAGES[3]), TOOLS)
+        _, body = ran(command)
+        signatures[model] = [part.get("thoughtSignature") for part in body["contents"][1]["parts"]]
+    assert signatures == {"gemini-3-pro": [None, "skip_thought_signature_validator", None], "gemini-2.5-pro": [None, None, None]}
+
+
 def test_an_address_keeps_its_variables_and_loses_its_password() -> None:
     command = as_curl(
         provider(ProviderType.OPENAI, base_url="https://me:hunter2@{{.HOST}}/v1/$(id)", api_key_env="MY_KEY"), MESSAGES, TOOLS

@@ -1,7 +1,6 @@
 """Our conversation as Gemini's request."""
 
 import base64
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never, cast
@@ -12,14 +11,11 @@ from tarsy.domain.conversation import Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.provider import TurnMemory, conversation_of, turn_key
-from tarsy.llm.tool_dialect import arguments_object, is_own_call_id, object_schema
+from tarsy.llm.tool_dialect import LOST_SIGNATURE, arguments_object, is_gemini_3, is_own_call_id, object_schema
 
-# Sent in place of a lost signature, as the vendor documents for conversations that began with another model. The field is encoded as
-# URL-safe base64, so these bytes put exactly the documented words on the wire.
-NO_SIGNATURE = base64.urlsafe_b64decode("skip_thought_signature_validator")
+# The SDK encodes the field as URL-safe base64, so these bytes put exactly the documented words on the wire.
+_LOST_SIGNATURE = base64.urlsafe_b64decode(LOST_SIGNATURE)
 
-# `gemini-flash-latest` and its like are aliases of the newest models.
-_GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d|[a-z-]+-latest)")
 _SHORT_ANSWER = 8_192
 _BUDGET_PRO = 32768
 _BUDGET = 24576
@@ -31,11 +27,6 @@ class Signatures:
 
     calls: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     text: bytes | None = None
-
-
-def is_gemini_3(model: str) -> bool:
-    """Return whether the model requires signatures and thinks by level."""
-    return _GEMINI_3.search(model) is not None
 
 
 def thinking_config(model: str, longest: int | None = None) -> types.ThinkingConfig:
@@ -91,7 +82,7 @@ def config(request: GenerateInput) -> types.GenerateContentConfig:
 
 def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[types.Content]:
     """Build the conversation, with each signature on the part that it came with."""
-    bypass = NO_SIGNATURE if is_gemini_3(request.provider.model) else None
+    placeholder = _LOST_SIGNATURE if is_gemini_3(request.provider.model) else None
     built: list[types.Content] = []
     for message in request.messages:
         match message.role:
@@ -106,9 +97,9 @@ def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[typ
                     parts.append(types.Part(text=message.content, thought_signature=signatures.text))
                 for position, call in enumerate(message.tool_calls):
                     # Of parallel calls only the first has a signature.
-                    missing = bypass if position == 0 and not signatures.calls else None
-                    made = types.FunctionCall(id=_sent_id(call.id), name=vendor_name(call.name), args=arguments_object(call.arguments))
-                    parts.append(types.Part(function_call=made, thought_signature=signatures.calls.get(call.id, missing)))
+                    signature = placeholder if position == 0 and not signatures.calls else signatures.calls.get(call.id)
+                    function = types.FunctionCall(id=_sent_id(call.id), name=vendor_name(call.name), args=arguments_object(call.arguments))
+                    parts.append(types.Part(function_call=function, thought_signature=signature))
                 built.append(types.Content(role="model", parts=parts))
             case Role.TOOL:
                 response = types.FunctionResponse(

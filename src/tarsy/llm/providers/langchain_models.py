@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from tarsy.domain.llm import ProviderType
 from tarsy.llm.failures import HOOKS
 from tarsy.llm.providers.provider import NO_KEY, ModelKey, ProviderNotInstalledError
+from tarsy.llm.tool_dialect import is_gemini_3
 
 # Models that think, and report it only through the Responses API.
 _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")
@@ -89,7 +90,6 @@ def _openai(key: ModelKey) -> ChatModel:
 def _google(key: ModelKey) -> ChatModel:
     from langchain_google_genai import ChatGoogleGenerativeAI  # noqa: PLC0415 - a vendor's SDK
 
-    from tarsy.llm.providers.gemini_request import is_gemini_3  # noqa: PLC0415 - a vendor's SDK
     from tarsy.llm.providers.google_client import make_client  # noqa: PLC0415 - a vendor's SDK
 
     thinking: dict[str, Any] = {"thinking_level": "high"} if is_gemini_3(key.model) else {}
