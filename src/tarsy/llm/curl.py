@@ -19,7 +19,7 @@ from tarsy.domain.llm import ProviderType
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.access import USUAL_LOCATION
 from tarsy.llm.providers.anthropic_request import conversation_body
-from tarsy.llm.tool_dialect import LOST_SIGNATURE, arguments_object, is_gemini_3, object_schema
+from tarsy.llm.tool_dialect import LOST_SIGNATURE, arguments_object, declaration, is_gemini_3
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A login in an address is left out.
@@ -101,7 +101,7 @@ def _openai(provider: ResolvedProvider, messages: Messages, tools: Sequence[Tool
         if message.role is Role.TOOL:
             entry["tool_call_id"] = message.tool_call_id
         entries.append(entry)
-    declared = [{"type": "function", "function": _tool(tool, "parameters")} for tool in tools]
+    declared = [{"type": "function", "function": declaration(tool, "parameters")} for tool in tools]
     return {"model": provider.model, "messages": entries, **({"tools": declared} if declared else {})}
 
 
@@ -121,7 +121,7 @@ def _google(provider: ResolvedProvider, messages: Messages, tools: Sequence[Tool
         elif parts:
             contents.append({"role": role, "parts": parts})
     system = "\n\n".join(message.content for message in messages if message.role is Role.SYSTEM)
-    declared = [_tool(tool, "parametersJsonSchema") for tool in tools]
+    declared = [declaration(tool, "parametersJsonSchema") for tool in tools]
     return {
         "systemInstruction": {"parts": [{"text": system}]},
         "contents": contents,
@@ -139,7 +139,3 @@ def _google_parts(message: ConversationMessage, model: str) -> list[Body]:
     if calls and is_gemini_3(model):
         calls[0]["thoughtSignature"] = LOST_SIGNATURE
     return [*text, *calls]
-
-
-def _tool(tool: ToolDefinition, schema: str) -> Body:
-    return {"name": vendor_name(tool.name), "description": tool.description, schema: object_schema(tool.parameters_schema)}

@@ -22,6 +22,11 @@ def name_from_vendor(spelling: str, tools: Iterable[ToolDefinition]) -> str:
     return offered.get(spelling) or spelling.replace("__", ".", 1)
 
 
+def declaration(tool: ToolDefinition, schema_key: str) -> dict[str, Any]:
+    """Return a tool as it is offered to a vendor, with its parameters under the vendor's `schema_key`."""
+    return {"name": vendor_name(tool.name), "description": tool.description, schema_key: object_schema(tool.parameters_schema)}
+
+
 def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return `schema` with an object at its root; alternatives at the root are merged. Calls are still validated by the tool's own schema.
 

@@ -8,7 +8,7 @@ from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.provider import Block, TurnMemory, conversation_of, longest_answer, restored_blocks, turn_key
-from tarsy.llm.tool_dialect import arguments_object, object_schema
+from tarsy.llm.tool_dialect import arguments_object, declaration
 
 # Half of an answer at most goes to thinking where the vendor wants a number.
 THINKING_BUDGET = 16_000
@@ -74,10 +74,10 @@ def conversation_body(
     if system:
         body["system"] = system
     if tools:
-        body["tools"] = [_tool(tool) for tool in tools]
+        body["tools"] = [declaration(tool, "input_schema") for tool in tools]
     elif used := dict.fromkeys(call.name for message in messages for call in message.tool_calls):
         # The vendor refuses a conversation with calls in it that offers no tools at all, and a conclusion is asked for without any.
-        body |= {"tools": [_tool(ToolDefinition(name)) for name in used], "tool_choice": {"type": "none"}}
+        body |= {"tools": [declaration(ToolDefinition(name), "input_schema") for name in used], "tool_choice": {"type": "none"}}
     return body
 
 
@@ -102,10 +102,6 @@ def _turn(message: ConversationMessage, remembered: Sequence[Block]) -> tuple[st
 
 def _text(text: str) -> Block:
     return {"type": "text", "text": text}
-
-
-def _tool(tool: ToolDefinition) -> dict[str, Any]:
-    return {"name": vendor_name(tool.name), "description": tool.description, "input_schema": object_schema(tool.parameters_schema)}
 
 
 def _mark_for_caching(block: Block) -> None:

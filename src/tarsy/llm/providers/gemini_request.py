@@ -11,7 +11,7 @@ from tarsy.domain.conversation import Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.provider import TurnMemory, conversation_of, turn_key
-from tarsy.llm.tool_dialect import LOST_SIGNATURE, arguments_object, is_gemini_3, is_own_call_id, object_schema
+from tarsy.llm.tool_dialect import LOST_SIGNATURE, arguments_object, declaration, is_gemini_3, is_own_call_id
 
 # The SDK encodes the field as URL-safe base64, so these bytes put exactly the documented words on the wire.
 _LOST_SIGNATURE = base64.urlsafe_b64decode(LOST_SIGNATURE)
@@ -56,14 +56,7 @@ def native_tools(switches: Mapping[str, bool]) -> list[types.Tool]:
 
 
 def function_tools(tools: Iterable[ToolDefinition]) -> list[types.Tool]:
-    declarations = [
-        types.FunctionDeclaration(
-            name=vendor_name(tool.name),
-            description=tool.description,
-            parameters_json_schema=object_schema(tool.parameters_schema),
-        )
-        for tool in tools
-    ]
+    declarations = [types.FunctionDeclaration(**declaration(tool, "parameters_json_schema")) for tool in tools]
     return [types.Tool(function_declarations=declarations)] if declarations else []
 
 

@@ -12,7 +12,7 @@ from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.langchain_models import Dialect
 from tarsy.llm.providers.provider import Block, TurnMemory, conversation_of, longest_answer, restored_blocks, turn_key
-from tarsy.llm.tool_dialect import arguments_object, object_schema
+from tarsy.llm.tool_dialect import arguments_object, declaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +60,7 @@ def messages(request: GenerateInput, dialect: Dialect, memory: TurnMemory[Rememb
 
 
 def tools(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": vendor_name(tool.name),
-                "description": tool.description,
-                "parameters": object_schema(tool.parameters_schema),
-            },
-        }
-        for tool in definitions
-    ]
+    return [{"type": "function", "function": declaration(tool, "parameters")} for tool in definitions]
 
 
 def options(request: GenerateInput, dialect: Dialect, chat: BaseChatModel, *, summaries: bool = True) -> dict[str, Any]:
