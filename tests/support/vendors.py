@@ -104,8 +104,10 @@ class Gemini(Vendor):
         return {"error": {"code": status, "message": message, "status": names[status]}}
 
 
-class GeminiThroughLangChain(Gemini):
-    name = "gemini-langchain"
+class GeminiByDefault(Gemini):
+    """With the backend that agents have unless they name another."""
+
+    name = "gemini-default"
     backend = LLMBackend.LANGCHAIN
 
 
@@ -318,7 +320,7 @@ class AnthropicOnVertex(Anthropic):
 
 VENDORS: tuple[Vendor, ...] = (
     Gemini(),
-    GeminiThroughLangChain(),
+    GeminiByDefault(),
     GeminiOnVertex(),
     ChatCompletions(),
     XAI(),

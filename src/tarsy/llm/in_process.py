@@ -18,7 +18,7 @@ class Implementation(StrEnum):
     """The provider implementations."""
 
     REPLAY = "replay"
-    GOOGLE_NATIVE = "google-native"
+    GEMINI = "gemini"
     ANTHROPIC = "anthropic"
     LANGCHAIN = "langchain"
 
@@ -27,23 +27,24 @@ def implementation_for(provider: ResolvedProvider, backend: LLMBackend) -> Imple
     """Return the implementation that calls the model. A recording is played with any backend."""
     if provider.type is ProviderType.REPLAY:
         return Implementation.REPLAY
-    match backend:
-        case LLMBackend.NATIVE_GEMINI:
-            return Implementation.GOOGLE_NATIVE
-        case LLMBackend.LANGCHAIN:
-            on_vertex = provider.type is ProviderType.VERTEXAI and "claude" in provider.model
-            return Implementation.ANTHROPIC if provider.type is ProviderType.ANTHROPIC or on_vertex else Implementation.LANGCHAIN
+    if backend is LLMBackend.NATIVE_GEMINI:
+        # It refuses providers of other vendors.
+        return Implementation.GEMINI
+    match provider.type:
+        case ProviderType.GOOGLE:
+            return Implementation.GEMINI
+        case ProviderType.VERTEXAI:
+            return Implementation.ANTHROPIC if "claude" in provider.model else Implementation.GEMINI
+        case ProviderType.ANTHROPIC:
+            return Implementation.ANTHROPIC
+        case ProviderType.OPENAI | ProviderType.XAI:
+            return Implementation.LANGCHAIN
         case _:
-            assert_never(backend)
+            assert_never(provider.type)
 
 
 # The packages that LangChain's models import with their first call.
-_LANGCHAIN_PACKAGES = {
-    ProviderType.OPENAI: "langchain_openai",
-    ProviderType.GOOGLE: "langchain_google_genai",
-    ProviderType.VERTEXAI: "langchain_google_genai",
-    ProviderType.XAI: "langchain_xai",
-}
+_LANGCHAIN_PACKAGES = {ProviderType.OPENAI: "langchain_openai", ProviderType.XAI: "langchain_xai"}
 
 
 def load_sdks(models: Iterable[tuple[ResolvedProvider, LLMBackend]]) -> None:
@@ -54,7 +55,7 @@ def load_sdks(models: Iterable[tuple[ResolvedProvider, LLMBackend]]) -> None:
             match implementation_for(provider, backend):
                 case Implementation.REPLAY:
                     pass
-                case Implementation.GOOGLE_NATIVE:
+                case Implementation.GEMINI:
                     import_module("tarsy.llm.providers.gemini")
                 case Implementation.ANTHROPIC:
                     import_module("tarsy.llm.providers.anthropic")
@@ -104,10 +105,10 @@ def in_process_client(
         match wanted:
             case Implementation.REPLAY:
                 return ReplayProvider(recordings or RecordingFiles(), speed=replay_speed)
-            case Implementation.GOOGLE_NATIVE:
-                from tarsy.llm.providers.gemini import GoogleNativeProvider  # noqa: PLC0415 - a vendor's SDK
+            case Implementation.GEMINI:
+                from tarsy.llm.providers.gemini import GeminiProvider  # noqa: PLC0415 - a vendor's SDK
 
-                return GoogleNativeProvider(policy=retries)
+                return GeminiProvider(policy=retries)
             case Implementation.ANTHROPIC:
                 from tarsy.llm.providers.anthropic import AnthropicProvider  # noqa: PLC0415 - a vendor's SDK
 

@@ -1,14 +1,16 @@
-"""What only Gemini's own SDK can do: signatures, code, grounding, Google's tools."""
+"""What only Gemini does: signatures, code, grounding, Google's tools."""
 
 import base64
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
-from support.asking import PODS, QUESTION, Asking, Route, results_of, routes
-from support.vendor_server import Reply
-from support.vendors import USAGE, Answer, Call, Gemini, sse
+from support.asking import PODS, QUESTION, Asking, Route, results_of, routes, without_words
+from support.vendor_server import Act, Reply, VendorServer
+from support.vendors import USAGE, Answer, Call, Gemini, GeminiByDefault, sse
+from tarsy.agent.ports import LLMClient
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import (
     CodeExecutionChunk,
@@ -17,6 +19,7 @@ from tarsy.domain.llm import (
     GroundingChunk,
     GroundingSource,
     GroundingSupport,
+    LLMBackend,
     TextChunk,
     ToolCallChunk,
 )
@@ -71,6 +74,17 @@ async def test_a_conversation_begun_with_another_model_is_marked_as_the_vendor_d
 
     model_turn = asking.server.bodies[0]["contents"][1]
     assert [part.get("thoughtSignature") for part in model_turn["parts"]] == [None, LOST, None]
+
+
+async def test_signatures_go_back_with_the_default_backend_too(client: LLMClient, server: VendorServer) -> None:
+    asking = Asking(client, server, GeminiByDefault())
+    asking.server.replies.append(pieces(call("k8s__pods_list", "c1", SEALED_CALL)))
+    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
+
+    first = await asking.receive(asking.request(tools=(PODS,)))
+    await asking.receive(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
+
+    assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == SEALED_CALL
 
 
 async def test_signatures_are_not_sent_to_the_model_that_an_agent_falls_back_to(asking: Asking) -> None:
@@ -190,6 +204,18 @@ async def test_googles_tools_give_way_to_ours(asking: Asking) -> None:
     assert [list(tool) for tool in asking.server.bodies[0]["tools"]] == [["functionDeclarations"]]
 
 
+async def test_googles_tools_are_offered_only_by_the_backend_that_is_named_for_them(asking: Asking) -> None:
+    asking.server.replies.extend([asking.vendor.reply(Answer(text=("Because.",)))] * 2)
+    request = asking.request(native_tools={"google_search": True})
+
+    with capture_logs() as logs:
+        await asking.receive(replace(request, backend=LLMBackend.LANGCHAIN))
+        await asking.receive(replace(request, backend=LLMBackend.LANGCHAIN, tools=(PODS,)))
+
+    assert [list(tool) for body in asking.server.bodies for tool in body.get("tools", [])] == [["functionDeclarations"]]
+    assert not [entry for entry in logs if entry["event"] == "llm.native_tool.suppressed"]
+
+
 @pytest.mark.parametrize(
     ("model", "thinking"),
     [
@@ -209,6 +235,18 @@ async def test_each_model_thinks_as_much_as_it_may(asking: Asking, model: str, t
     await asking.receive(replace(request, provider=provider))
 
     assert asking.server.bodies[0]["generationConfig"]["thinkingConfig"] == {"include_thoughts": True, **thinking}
+
+
+async def test_what_an_answer_that_breaks_off_has_cost_is_counted(asking: Asking) -> None:
+    usage = {"promptTokenCount": 20, "candidatesTokenCount": 1, "totalTokenCount": 21}
+    piece = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Bec"}]}}], "usageMetadata": usage}
+    asking.server.replies.append(Reply((sse(piece), Act.CUT)))
+
+    assert without_words(await asking.receive()) == [
+        TextChunk("Bec"),
+        TokenUsage(20, 1, 21),
+        ErrorChunk("", ErrorCode.PARTIAL_STREAM, retryable=True),
+    ]
 
 
 async def test_a_blocked_prompt_is_not_asked_again(asking: Asking) -> None:

@@ -1,4 +1,4 @@
-"""Where the vendors behind LangChain differ: sealed thinking, servers of one's own, errors inside a stream."""
+"""Where the vendors beside Gemini differ: sealed thinking, servers of one's own, errors inside a stream."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.asking import PODS, QUESTION, Asking, Route, results_of, without_words
-from support.vendor_server import Act, Reply, VendorServer
+from support.vendor_server import Reply, VendorServer
 from support.vendors import (
     USAGE,
     XAI,
@@ -18,7 +18,6 @@ from support.vendors import (
     Call,
     ChatCompletions,
     GeminiOnVertex,
-    GeminiThroughLangChain,
     Responses,
     sse,
 )
@@ -26,7 +25,6 @@ from tarsy.agent.ports import LLMClient
 from tarsy.domain.conversation import ConversationMessage, Role, ToolCall
 from tarsy.domain.llm import ErrorChunk, ErrorCode, LLMBackend, TextChunk, ThinkingChunk, ToolCallChunk
 from tarsy.domain.tool import ToolDefinition
-from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import resolve_access
 from tarsy.llm.in_process import in_process_client
 from tarsy.llm.providers.langchain_models import ChatModel, make_model
@@ -180,31 +178,6 @@ async def test_an_organization_that_may_not_see_thoughts_gets_its_answer_without
     assert await asking.receive() == [TextChunk("Because."), USAGE]
 
     assert ["reasoning" in body for body in asking.server.bodies] == [True, False, False]
-
-
-async def test_gemini_signatures_go_back_through_langchain_too(client: LLMClient, server: VendorServer) -> None:
-    asking = Asking(client, server, GeminiThroughLangChain())
-    part: dict[str, Any] = {"functionCall": {"id": "c1", "name": "k8s__pods_list", "args": {}}, "thoughtSignature": "c2VhbGVk"}
-    asking.server.replies.append(Reply((sse({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}),)))
-    asking.server.replies.append(asking.vendor.reply(Answer(text=("Done.",))))
-
-    first = await asking.receive(asking.request(tools=(PODS,)))
-    await asking.receive(asking.request(*QUESTION, *results_of(first), tools=(PODS,)))
-
-    assert asking.server.bodies[1]["contents"][1]["parts"][0]["thoughtSignature"] == "c2VhbGVk"
-
-
-async def test_what_an_answer_that_breaks_off_has_cost_is_counted(client: LLMClient, server: VendorServer) -> None:
-    asking = Asking(client, server, GeminiThroughLangChain())
-    usage = {"promptTokenCount": 20, "candidatesTokenCount": 1, "totalTokenCount": 21}
-    piece = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Bec"}]}}], "usageMetadata": usage}
-    asking.server.replies.append(Reply((sse(piece), Act.CUT)))
-
-    assert without_words(await asking.receive()) == [
-        TextChunk("Bec"),
-        TokenUsage(20, 1, 21),
-        ErrorChunk("", ErrorCode.PARTIAL_STREAM, retryable=True),
-    ]
 
 
 class TestAServerOfOnesOwn:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.asking import Asking, Route, routes
-from support.vendors import Answer, Anthropic, ChatCompletions, Gemini, GeminiThroughLangChain, Responses
+from support.vendors import Answer, Anthropic, ChatCompletions, Gemini, GeminiByDefault, Responses
 
 
 def limit_in(body: dict[str, Any]) -> Any:
@@ -19,7 +19,7 @@ def limit_in(body: dict[str, Any]) -> Any:
 _NAMES = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
 
-VENDORS = (ChatCompletions(), Responses(), Anthropic(), Gemini(), GeminiThroughLangChain())
+VENDORS = (ChatCompletions(), Responses(), Anthropic(), Gemini(), GeminiByDefault())
 
 
 @pytest.fixture(params=routes(VENDORS, over_grpc=(ChatCompletions(),)), ids=str)

@@ -3,10 +3,12 @@
 import json
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import structlog
-from google.genai import types
+from google.genai import Client, types
 
 from tarsy.domain.llm import (
     Chunk,
@@ -26,18 +28,49 @@ from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.access import Access
 from tarsy.llm.attempts import CallRetryPolicy, stream_answer
-from tarsy.llm.failures import RefusedAnswerError
+from tarsy.llm.failures import HOOKS, RefusedAnswerError
 from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_request import Signatures
-from tarsy.llm.providers.google_client import GoogleClient, make_client
-from tarsy.llm.providers.provider import ClientCache, TurnMemory, conversation_of, key_of, vendor_stream
+from tarsy.llm.providers.google_credentials import google_credentials
+from tarsy.llm.providers.provider import NO_KEY, ClientCache, TurnMemory, conversation_of, key_of, vendor_stream
 from tarsy.llm.signals import Alive, CodeExecutions, Finished, Signal
 from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
 log = structlog.get_logger(__name__)
 
+# The HTTP library's default is a hundred, and every agent of every session may have a call.
+_LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
 
-class GoogleNativeProvider:
+
+@dataclass(frozen=True, slots=True)
+class GoogleClient:
+    """The SDK's client and its HTTP client, which the SDK does not close because we made it."""
+
+    sdk: Client
+    http: httpx.AsyncClient
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+        self.sdk.close()
+
+
+def make_client(access: Access) -> GoogleClient:
+    """Make a client for `access`.
+
+    Raises:
+        CredentialsMissingError: the credentials file cannot be used.
+    """
+    http = httpx.AsyncClient(limits=_LIMITS, timeout=None, follow_redirects=True, event_hooks=HOOKS)  # noqa: S113 - time limits are those of `attempts`
+    # Retries are those of `attempts`.
+    once = types.HttpRetryOptions(attempts=1)
+    options = types.HttpOptions(base_url=access.base_url, retry_options=once, httpx_async_client=http)
+    if access.type is ProviderType.VERTEXAI:
+        where: dict[str, Any] = {"project": access.project, "location": access.location, "credentials": google_credentials(access)}
+        return GoogleClient(Client(vertexai=True, http_options=options, **where), http)
+    return GoogleClient(Client(vertexai=False, api_key=access.api_key or NO_KEY, http_options=options), http)
+
+
+class GeminiProvider:
     def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
         self._policy = policy
         self._memory = memory or TurnMemory[Signatures]()
@@ -52,7 +85,7 @@ class GoogleNativeProvider:
             return
         if request.clear_cache:
             self._memory.forget(conversation_of(request))
-        for name in gemini_request.suppressed_tools(request):
+        for name in gemini_request.native_tool_names(request) if request.tools else ():
             log.warning("llm.native_tool.suppressed", tool=name, execution_id=request.execution_id, reason="function calls are on offer")
         models: Any = (await self._clients.get(access)).sdk.aio.models
         contents, config = gemini_request.contents(request, self._memory), gemini_request.config(request)

@@ -1,14 +1,14 @@
 """Our conversation as Gemini's request."""
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never, cast
 
 from google.genai import types
 
 from tarsy.domain.conversation import Role
-from tarsy.domain.llm import GenerateInput
+from tarsy.domain.llm import GenerateInput, LLMBackend
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.provider import TurnMemory, conversation_of, turn_key
 from tarsy.llm.tool_dialect import LOST_SIGNATURE, arguments_object, declaration, is_gemini_3, is_own_call_id
@@ -45,14 +45,20 @@ def answer_limit(request: GenerateInput) -> int | None:
     return min(request.max_output_tokens, _SHORT_ANSWER)
 
 
-def native_tools(switches: Mapping[str, bool]) -> list[types.Tool]:
-    """Return the enabled tools that Google runs itself."""
+def native_tool_names(request: GenerateInput) -> Sequence[str]:
+    """Return the names of the enabled tools that Google runs itself; only the backend `native-gemini` offers them."""
+    if request.backend is not LLMBackend.NATIVE_GEMINI:
+        return ()
+    return [name for name, enabled in request.provider.native_tools.items() if enabled]
+
+
+def native_tools(names: Collection[str]) -> list[types.Tool]:
     tools = {
         "google_search": types.Tool(google_search=types.GoogleSearch()),
         "code_execution": types.Tool(code_execution=types.ToolCodeExecution()),
         "url_context": types.Tool(url_context=types.UrlContext()),
     }
-    return [tool for name, tool in tools.items() if switches.get(name)]
+    return [tool for name, tool in tools.items() if name in names]
 
 
 def function_tools(tools: Iterable[ToolDefinition]) -> list[types.Tool]:
@@ -63,7 +69,7 @@ def function_tools(tools: Iterable[ToolDefinition]) -> list[types.Tool]:
 def config(request: GenerateInput) -> types.GenerateContentConfig:
     """Build everything but the conversation. Google's own tools cannot be combined with function calls, which take precedence."""
     system = "\n\n".join(message.content for message in request.messages if message.role is Role.SYSTEM)
-    tools = function_tools(request.tools) or native_tools(request.provider.native_tools)
+    tools = function_tools(request.tools) or native_tools(native_tool_names(request))
     return types.GenerateContentConfig(
         system_instruction=system or None,
         tools=cast("list[Any]", tools) or None,
@@ -112,8 +118,3 @@ def contents(request: GenerateInput, memory: TurnMemory[Signatures]) -> list[typ
 
 def _sent_id(call_id: str) -> str | None:
     return None if not call_id or is_own_call_id(call_id) else call_id
-
-
-def suppressed_tools(request: GenerateInput) -> Sequence[str]:
-    """Return the names of Google's tools that are enabled but cannot be offered beside function calls."""
-    return [name for name, on in request.provider.native_tools.items() if on] if request.tools else []

@@ -1,4 +1,4 @@
-"""Every other model, through LangChain: OpenAI and compatible servers, Gemini, Vertex AI, xAI."""
+"""Models of OpenAI and of compatible servers, and of xAI, through LangChain."""
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -16,22 +16,18 @@ from tarsy.llm.access import Access
 from tarsy.llm.attempts import CallRetryPolicy, stream_answer
 from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import langchain_request
-from tarsy.llm.providers.langchain_models import ChatModel, Dialect, make_model
-from tarsy.llm.providers.langchain_request import Remembered
+from tarsy.llm.providers.langchain_models import ChatModel, make_model
 from tarsy.llm.providers.provider import Block, ClientCache, ModelKey, TurnMemory, conversation_of, key_of, vendor_stream
 from tarsy.llm.signals import Alive, Finished, Signal, ThinkTags
 from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
 log = structlog.get_logger(__name__)
 
-# Where LangChain keeps the thought signatures of Gemini's calls.
-GOOGLE_SIGNATURES = "__gemini_function_call_thought_signatures__"
-
 
 class LangChainProvider:
-    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[Remembered] | None = None) -> None:
+    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[tuple[Block, ...]] | None = None) -> None:
         self._policy = policy
-        self._memory = memory or TurnMemory[Remembered]()
+        self._memory = memory or TurnMemory[tuple[Block, ...]]()
         self._models = ClientCache[ModelKey, ChatModel](make_model)
         # Models whose vendor shows their reasoning only to organizations it has verified.
         self._without_summaries: set[ModelKey] = set()
@@ -41,16 +37,16 @@ class LangChainProvider:
             self._memory.forget(conversation_of(request))
         key = ModelKey(access, request.provider.model)
         model = await self._models.get(key)
-        messages = langchain_request.messages(request, model.dialect, self._memory)
+        messages = langchain_request.messages(request, self._memory)
         chat: Any = model.chat
         if tools := langchain_request.tools(request.tools):
             chat = chat.bind_tools(tools)
 
         def send() -> AsyncGenerator[Any]:
             summaries = key not in self._without_summaries
-            return chat.astream(messages, **langchain_request.options(request, model.dialect, model.chat, summaries=summaries))
+            return chat.astream(messages, **langchain_request.options(request, model, summaries=summaries))
 
-        attempt = partial(self._attempt, key, model.dialect, request, send)
+        attempt = partial(self._attempt, key, model, request, send)
         async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -59,10 +55,10 @@ class LangChainProvider:
         await self._models.aclose()
 
     async def _attempt(
-        self, key: ModelKey, dialect: Dialect, request: GenerateInput, send: Callable[[], AsyncGenerator[Any]]
+        self, key: ModelKey, model: ChatModel, request: GenerateInput, send: Callable[[], AsyncGenerator[Any]]
     ) -> AsyncGenerator[Signal]:
         while True:
-            received = LangChainAnswer(request.tools, dialect)
+            received = LangChainAnswer(request.tools, thinks_in_text=not model.uses_responses)
             try:
                 async with vendor_stream(send()) as stream:
                     async for chunk in stream:
@@ -96,17 +92,16 @@ class _Call:
 
 
 class LangChainAnswer:
-    """One answer while it arrives: text and thinking become signals at once, calls when they are complete."""
+    """One answer while it arrives: text and thinking become signals at once, calls when they are complete.
 
-    def __init__(self, tools: Sequence[ToolDefinition], dialect: Dialect) -> None:
+    A model that `thinks_in_text` may write its thinking in tags; others have a field for it, and may quote the tags.
+    """
+
+    def __init__(self, tools: Sequence[ToolDefinition], *, thinks_in_text: bool) -> None:
         self._tools = tools
-        self._dialect = dialect
         self._calls: dict[object, _Call] = {}
         self._blocks: dict[object, Block] = {}
-        self._additional_kwargs: dict[str, Any] = {}
-        self._usage = TokenUsage()
-        # The other dialects have a field of their own for thinking, and may quote the tags.
-        self._think_tags = ThinkTags() if dialect is Dialect.CHAT_COMPLETIONS else None
+        self._think_tags = ThinkTags() if thinks_in_text else None
         self._finished: Finished | None = None
         self._text: list[str] = []
         self._paragraph: tuple[Any, Any] | None = None
@@ -124,17 +119,12 @@ class LangChainAnswer:
         for piece in chunk.tool_call_chunks:
             self._add_call(cast("Mapping[str, Any]", piece))
         if chunk.usage_metadata:
-            usage = _usage(chunk.usage_metadata)
-            # Compatible servers repeat the total in each chunk; the other vendors report increments.
-            self._usage = usage if self._dialect is Dialect.CHAT_COMPLETIONS else self._usage + usage
-            # At once, because an answer that breaks off has cost something too.
-            yield self._usage
+            # At once, because an answer that breaks off has cost something too. Compatible servers repeat the total in each chunk.
+            yield _usage(chunk.usage_metadata)
         metadata = chunk.response_metadata
         details: Mapping[str, Any] = metadata.get("incomplete_details") or {}
         if reason := metadata.get("finish_reason") or details.get("reason") or metadata.get("status"):
             self._finished = Finished(str(reason).lower())
-        if signatures := chunk.additional_kwargs.get(GOOGLE_SIGNATURES):
-            self._additional_kwargs[GOOGLE_SIGNATURES] = {**self._additional_kwargs.get(GOOGLE_SIGNATURES, {}), **signatures}
 
     def ending(self) -> Iterator[Signal]:
         """Yield the signals that are certain only when the stream is over."""
@@ -144,13 +134,13 @@ class LangChainAnswer:
                 yield ToolCallChunk(call.call_id, name_from_vendor(call.name, self._tools), call.arguments or "{}")
             yield self._finished
 
-    def turn(self) -> tuple[str, Remembered] | None:
-        """Return the turn's key and what its vendor wants back, or None if it wants nothing."""
-        sealed = any(block["type"] == "reasoning" for block in self._blocks.values())
-        if self._finished is None or not (sealed or self._additional_kwargs):
+    def turn(self) -> tuple[str, tuple[Block, ...]] | None:
+        """Return the turn's key and its blocks, or None if there is no reasoning to send back."""
+        has_reasoning = any(block["type"] == "reasoning" for block in self._blocks.values())
+        if self._finished is None or not has_reasoning:
             return None
         key = key_of(tuple(call.call_id for call in self._calls.values()), "".join(self._text))
-        return key, Remembered(tuple(self._blocks.values()) if sealed else (), self._additional_kwargs)
+        return key, tuple(self._blocks.values())
 
     def _block(self, block: Block) -> Iterator[Signal]:
         match block.get("type"):
@@ -163,8 +153,8 @@ class LangChainAnswer:
                     known["text"] += text
                     self._text.append(text)
                     yield TextChunk(text)
-            case "thinking" | "reasoning_content":  # the latter from `ReasoningCompletions`
-                if thought := block.get("thinking") or block.get("text"):
+            case "reasoning_content":  # from `ReasoningCompletions`
+                if thought := block.get("text"):
                     yield ThinkingChunk(thought)
             case "reasoning":
                 yield from self._reasoning(block)

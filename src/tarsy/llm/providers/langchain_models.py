@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, assert_never
 
 from langchain_core.language_models import BaseChatModel
@@ -16,7 +15,6 @@ from pydantic import SecretStr
 from tarsy.domain.llm import ProviderType
 from tarsy.llm.failures import HOOKS
 from tarsy.llm.providers.provider import NO_KEY, ModelKey, ProviderNotInstalledError
-from tarsy.llm.tool_dialect import is_gemini_3
 
 # Models that think, and report it only through the Responses API.
 _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")
@@ -25,20 +23,12 @@ _RESPONSES = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*chat)")
 REASONING = "reasoning_content"
 
 
-class Dialect(StrEnum):
-    """The vendor API behind a chat model, where it differs beyond what LangChain evens out."""
-
-    CHAT_COMPLETIONS = "chat-completions"
-    RESPONSES = "responses"
-    GOOGLE = "google"
-
-
 @dataclass(frozen=True, slots=True)
 class ChatModel:
-    """A chat model, and how to close its connections."""
+    """A chat model, whether it is called through the Responses API instead of Chat Completions, and how to close its connections."""
 
     chat: BaseChatModel
-    dialect: Dialect
+    uses_responses: bool
     aclose: Callable[[], Awaitable[None]]
 
 
@@ -47,16 +37,13 @@ def make_model(key: ModelKey) -> ChatModel:
 
     Raises:
         ProviderNotInstalledError: the vendor's package is missing.
-        CredentialsMissingError: the credentials file cannot be used.
     """
     match key.access.type:
         case ProviderType.OPENAI:
             return _openai(key)
-        case ProviderType.GOOGLE | ProviderType.VERTEXAI:
-            return _google(key)
         case ProviderType.XAI:
             return _xai(key)
-        case ProviderType.ANTHROPIC | ProviderType.REPLAY:
+        case ProviderType.GOOGLE | ProviderType.VERTEXAI | ProviderType.ANTHROPIC | ProviderType.REPLAY:
             raise ValueError(f"providers of type {key.access.type} do not use LangChain")
         case _:
             assert_never(key.access.type)
@@ -84,29 +71,7 @@ def _openai(key: ModelKey) -> ChatModel:
         **extra,
     )
     chat.async_client = ReasoningCompletions(chat.async_client)
-    return ChatModel(chat, Dialect.RESPONSES if responses else Dialect.CHAT_COMPLETIONS, chat.root_async_client.close)
-
-
-def _google(key: ModelKey) -> ChatModel:
-    from langchain_google_genai import ChatGoogleGenerativeAI  # noqa: PLC0415 - a vendor's SDK
-
-    from tarsy.llm.providers.google_client import make_client  # noqa: PLC0415 - a vendor's SDK
-
-    thinking: dict[str, Any] = {"thinking_level": "high"} if is_gemini_3(key.model) else {}
-    # One attempt, because retries are those of `attempts`. The key is not used, because the client is replaced.
-    chat = ChatGoogleGenerativeAI(
-        model=key.model,
-        vertexai=False,
-        api_key=SecretStr(NO_KEY),
-        temperature=None,
-        include_thoughts=True,
-        max_retries=1,
-        timeout=None,
-        **thinking,
-    )
-    client = make_client(key.access)
-    chat.client = client.sdk
-    return ChatModel(chat, Dialect.GOOGLE, client.aclose)
+    return ChatModel(chat, responses, chat.root_async_client.close)
 
 
 def _xai(key: ModelKey) -> ChatModel:
@@ -128,7 +93,7 @@ def _xai(key: ModelKey) -> ChatModel:
         **address,
     )
     chat.async_client = ReasoningCompletions(chat.async_client)
-    return ChatModel(chat, Dialect.CHAT_COMPLETIONS, http.aclose)
+    return ChatModel(chat, uses_responses=False, aclose=http.aclose)
 
 
 class ReasoningCompletions:
