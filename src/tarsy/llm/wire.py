@@ -1,6 +1,6 @@
 """The contract's messages as our values, and back.
 
-Fields that the contract has no room for (track, turn, time limits, recording) travel as one piece of metadata that other services ignore.
+Values that the contract has no field for (track, turn, the longest answer, time limits, recording) are sent as metadata that other services ignore.
 """
 
 import json
