@@ -6,10 +6,12 @@ rules of evidence; all can still be read and replayed.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal, TypeVar, assert_never
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, field_validator, model_validator
 
+from tarsy.domain.conversation import ToolCall
 from tarsy.domain.llm import (
     Chunk,
     CodeExecutionChunk,
@@ -23,7 +25,8 @@ from tarsy.domain.llm import (
     ToolCallChunk,
 )
 from tarsy.domain.run_input import AnyInput, InputKind, PlacedInput, input_fields, input_of, place_of
-from tarsy.domain.tool import ToolDefinition
+from tarsy.domain.tool import ToolDefinition, ToolResult
+from tarsy.domain.tool_arguments import canonical_arguments
 from tarsy.domain.usage import TokenUsage
 
 _GROUNDING_CHUNK = TypeAdapter(GroundingChunk)
@@ -101,7 +104,7 @@ class RecordedCall(Recorded):
 
 
 class RecordedTool(Recorded):
-    """A tool call and its masked result, found by track, call id and name."""
+    """A tool call and its masked result, see `RecordedResults`."""
 
     track: str
     call_id: str
@@ -111,6 +114,34 @@ class RecordedTool(Recorded):
     is_error: bool = False
     is_timeout: bool = False
     duration_ms: int = 0
+
+    def as_result(self, call: ToolCall, started_at: datetime) -> ToolResult:
+        """Return the recorded result as that of `call`."""
+        return ToolResult(
+            call=call,
+            content=self.content,
+            is_error=self.is_error,
+            is_timeout=self.is_timeout,
+            started_at=started_at,
+            duration_ms=self.duration_ms,
+        )
+
+
+class RecordedResults:
+    """Finds the recorded result of a tool call."""
+
+    def __init__(self, tools: Sequence[RecordedTool]) -> None:
+        # Reversed, so that the first of several equal ones wins.
+        self._by_id = {(tool.track, tool.call_id, tool.name): tool for tool in reversed(tools)}
+        self._by_arguments = {(tool.name, canonical_arguments(tool.arguments)): tool for tool in reversed(tools)}
+
+    def with_id(self, track: str, call: ToolCall) -> RecordedTool | None:
+        """Return the call of the same tool with the same id."""
+        return self._by_id.get((track, call.id, call.name))
+
+    def with_arguments(self, call: ToolCall) -> RecordedTool | None:
+        """Return a call of the same tool with equal arguments, from any track."""
+        return self._by_arguments.get((call.name, canonical_arguments(call.arguments)))
 
 
 class RecordedInput(Recorded):

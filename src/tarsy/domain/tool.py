@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -138,6 +138,17 @@ class ToolListing:
     error: str | None
     started_at: datetime
     duration_ms: int
+
+
+def listings_of(tools: Iterable[ToolDefinition], at: datetime) -> tuple[ToolListing, ...]:
+    """Return listings, one per server, of tools that are known without asking their servers."""
+    servers: dict[str, list[str]] = {}
+    for tool in tools:
+        if name := ToolName.parse(tool.name):
+            servers.setdefault(name.server, []).append(name.tool)
+    return tuple(
+        ToolListing(server=server, tools=tuple(names), error=None, started_at=at, duration_ms=0) for server, names in servers.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)

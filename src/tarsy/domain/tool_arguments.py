@@ -34,6 +34,14 @@ class ArgumentProblem:
     message: str
 
 
+def canonical_arguments(text: str) -> str:
+    """Return the arguments of a call in one layout, so that equal ones are equal texts."""
+    try:
+        return json.dumps(json.loads(text), sort_keys=True)
+    except (ValueError, RecursionError):
+        return text.strip()
+
+
 def parse_arguments(text: str, schema: Schema) -> dict[str, Any] | ArgumentProblem:
     """Parse `text` as arguments of a tool with this input schema, coerce them towards the schema, and validate them."""
     fenced = _FENCE.match(text)
