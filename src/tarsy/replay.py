@@ -87,7 +87,7 @@ async def replay_all(settings: Settings, files: Sequence[Path], options: ReplayO
                 older_rules=live is None and recording.tarsy_recording < RULES_SINCE,
             )
             overrides = Overrides(
-                tools=None if options.live_tools else RecordedToolServers(recording),
+                tools=None if options.live_tools else RecordedToolServers(recording, live_model=live is not None),
                 llm=PartlyLiveClient(played, live, in_process_client(env=loaded.env)) if live else in_process_client(env=loaded.env),
                 # A recording was masked when it was made, by the rules of that time.
                 mask=None if live or options.live_tools else Unmasked(),

@@ -13,10 +13,11 @@ import pytest
 
 from support.tarsy_process import COMMAND_SECONDS, Served, Tarsy, plain_environment, served
 from support.vendor_server import VendorServer, vendor_server
-from support.vendors import Answer, ChatCompletions
+from support.vendors import Answer, Call, ChatCompletions
 from tarsy.db.connection import create_engine
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.recording import recording_text
+from tarsy.domain.tool import vendor_name
 
 pytestmark = [pytest.mark.xdist_group("replay"), pytest.mark.timeout(300)]
 
@@ -177,6 +178,23 @@ async def test_a_fork_plays_the_first_steps_and_lets_the_live_model_go_on(warm: 
     results = [message["content"] for message in asked[0]["messages"] if message["role"] == "tool"]
     assert any(recorded["tools"][0]["content"] in result for result in results)
     assert len(asked) == len(answers)
+
+
+async def test_a_live_model_that_uses_a_recorded_id_for_another_call_gets_no_result_of_it(
+    warm: tuple[str, ...], recordings: Path, tmp_path: Path
+) -> None:
+    recorded = json.loads((recordings / "crashloop.json").read_text())["tools"][0]
+    model = ChatCompletions()
+    arguments = json.dumps({**json.loads(recorded["arguments"]), "name": "another"})
+    other = Call(recorded["call_id"], vendor_name(recorded["name"]), arguments)
+    async with vendor_server() as vendor:
+        vendor.replies.append(model.reply(Answer(calls=(other,))))
+        vendor.replies.extend(model.reply(Answer(text=(answer,))) for answer in ("Seen enough.", "Seen enough.", "Short.", "Because."))
+        await _replay_with(warm, vendor, tmp_path, "--live-model", "local", str(recordings / "crashloop.json"))
+        asked = vendor.bodies
+    (result,) = [message["content"] for message in asked[1]["messages"] if message["role"] == "tool"]
+    assert f"The recording holds no result for this call of {recorded['name']}." in result
+    assert recorded["content"] not in result
 
 
 def test_live_tools_are_those_of_the_readers_own_servers(tarsy: Tarsy, recordings: Path, tmp_path: Path) -> None:

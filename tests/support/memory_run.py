@@ -262,7 +262,7 @@ class MemoryRun:
                 )
             ),
             tools=toolbox(
-                self.tools or CountingTools(RecordedToolServers(recording).tools(self.track), self.asked),
+                self.tools or CountingTools(RecordedToolServers(recording).tools(self.track, {}), self.asked),
                 (ReadResult(self.journal, execution_id=EXECUTION, documents={}, in_part=False),),
                 tool_calling=config.tool_calling,
                 ceilings=ceilings,

@@ -132,16 +132,22 @@ class RecordedResults:
 
     def __init__(self, tools: Sequence[RecordedTool]) -> None:
         # Reversed, so that the first of several equal ones wins.
-        self._by_id = {(tool.track, tool.call_id, tool.name): tool for tool in reversed(tools)}
-        self._by_arguments = {(tool.name, canonical_arguments(tool.arguments)): tool for tool in reversed(tools)}
+        tools = tools[::-1]
+        self._exact = {(tool.track, tool.call_id, tool.name, canonical_arguments(tool.arguments)): tool for tool in tools}
+        self._by_id = {(tool.track, tool.call_id, tool.name): tool for tool in tools}
+        self._by_arguments = {(tool.name, canonical_arguments(tool.arguments)): tool for tool in tools}
+
+    def find(self, track: str, call: ToolCall) -> RecordedTool | None:
+        """Return the same call, or else one of the same tool with equal arguments, from any track."""
+        return self.exact(track, call) or self._by_arguments.get((call.name, canonical_arguments(call.arguments)))
+
+    def exact(self, track: str, call: ToolCall) -> RecordedTool | None:
+        """Return the same call: its id, tool and arguments. By its id alone, it may be another call of another model."""
+        return self._exact.get((track, call.id, call.name, canonical_arguments(call.arguments)))
 
     def with_id(self, track: str, call: ToolCall) -> RecordedTool | None:
-        """Return the call of the same tool with the same id."""
+        """Return the call of the same tool with the same id, whatever its arguments."""
         return self._by_id.get((track, call.id, call.name))
-
-    def with_arguments(self, call: ToolCall) -> RecordedTool | None:
-        """Return a call of the same tool with equal arguments, from any track."""
-        return self._by_arguments.get((call.name, canonical_arguments(call.arguments)))
 
 
 class RecordedInput(Recorded):
