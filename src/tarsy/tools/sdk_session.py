@@ -4,13 +4,13 @@ import logging
 import math
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import anyio
 import httpx2
 import mcp_types as types
 import structlog
+from anyio.abc import ObjectReceiveStream
 from mcp.client import Transport
 from mcp.client.session import ClientSession
 from mcp.client.sse import sse_client
@@ -185,7 +185,7 @@ async def _stdio_streams(link: Link) -> AsyncGenerator[Any]:
             tasks.cancel_scope.cancel()
 
 
-class WatchedStream:
+class WatchedStream(ObjectReceiveStream[SessionMessage | Exception]):
     """A read stream of the SDK that calls `on_end` when it ends, or when the server sends too many messages without an answer.
 
     The SDK rejects an answer with a content block that it does not know: it gets a text in its place.
@@ -218,21 +218,3 @@ class WatchedStream:
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> bool | None:
-        await self.aclose()
-        return None

@@ -1,6 +1,5 @@
 """A tool server's process and its pipes. One supervisor starts all servers of this process, and ends them when it dies."""
 
-import asyncio
 import os
 import socket
 import subprocess
@@ -123,16 +122,11 @@ class ServerProcess:
 
     async def ended(self, seconds: float) -> bool:
         """Wait at most `seconds` until no process of the server is left, even if the owner is cancelled; return whether none is."""
-        loop = asyncio.get_running_loop()
-        closed = loop.create_future()
-        # The supervisor sends nothing over the socket: it only closes it. The event loop may call this twice.
-        loop.add_reader(self._socket, lambda: None if closed.done() else closed.set_result(None))
-        try:
-            with anyio.move_on_after(seconds, shield=True):
-                await closed
-        finally:
-            loop.remove_reader(self._socket)
-        return closed.done() and not closed.cancelled()
+        with anyio.move_on_after(seconds, shield=True):
+            # The supervisor sends nothing over the socket: it only closes it.
+            await anyio.wait_readable(self._socket)
+            return True
+        return False
 
     def end(self) -> None:
         """Have the supervisor end the whole process tree."""
