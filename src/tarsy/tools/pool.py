@@ -30,7 +30,6 @@ class ConnectionPool:
         self.tasks = tasks
         self._breakers = defaultdict[str, Breaker](Breaker)
         self._stateless: set[str] = set()
-        self._lock = anyio.Lock()
         self._connections: dict[str, ToolServerConnection] = {}
         # No longer handed out, but still used by calls that are running.
         self._retired: list[ToolServerConnection] = []
@@ -75,12 +74,11 @@ class ConnectionPool:
         """Return the live connection to `server` at `endpoint`, or a new one, which may have failed."""
         # An execution that began before a reload has the token of that time.
         key = f"{_key(server)} {endpoint}"
-        async with self._lock:
-            connection = self._connections.get(key)
-            if connection is None or connection.ended.is_set() or (connection.ready.is_set() and not connection.is_alive):
-                connection = make()
-                self._connections[key] = connection
-                self.tasks.start_soon(connection.run, name=f"shared tool server {server.name}")
+        connection = self._connections.get(key)
+        if connection is None or connection.ended.is_set() or (connection.ready.is_set() and not connection.is_alive):
+            connection = make()
+            self._connections[key] = connection
+            self.tasks.start_soon(connection.run, name=f"shared tool server {server.name}")
         await connection.ready.wait()
         return connection
 

@@ -27,22 +27,18 @@ class _SupervisorProcess:
     def __init__(self) -> None:
         # Held by worker threads while they start or end a process, which would block the event loop.
         self._lock = threading.Lock()
-        # Held only to count: any thread may wait for it.
-        self._counting = threading.Lock()
         self._users = 0
         self._control: socket.socket | None = None
         # The running one, and those that were killed and are cleaning up.
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def hold(self) -> None:
-        with self._counting:
-            self._users += 1
+    def acquire(self) -> None:
+        self._users += 1
 
     def release(self) -> bool:
-        """Return whether no user is left; then `end_unused` has to be called, in a worker thread."""
-        with self._counting:
-            self._users -= 1
-            return self._users == 0
+        """Return True for the last user, which has to call `end_unused` in a worker thread."""
+        self._users -= 1
+        return self._users == 0
 
     def end_unused(self) -> None:
         with self._lock:
@@ -102,7 +98,7 @@ _supervisor = _SupervisorProcess()
 @asynccontextmanager
 async def kept_supervisor() -> AsyncGenerator[None]:
     """Keep the supervisor running from the first server to the end of the block."""
-    _supervisor.hold()
+    _supervisor.acquire()
     try:
         yield
     finally:
