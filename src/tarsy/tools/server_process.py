@@ -1,5 +1,6 @@
 """A tool server's process and its pipes. One supervisor starts all servers of this process, and ends them when it dies."""
 
+import json
 import os
 import socket
 import subprocess
@@ -67,12 +68,11 @@ class _SupervisorProcess:
         ours, theirs = socket.socketpair()
         self._control = ours
         with theirs:
-            # Nothing of our environment: a server gets the variables of its request. LD_BIND_NOW resolves symbols before any fork.
-            environment = {"LD_BIND_NOW": "1"}
             command = [sys.executable, "-I", "-S", str(SCRIPT), str(theirs.fileno())]
             process = subprocess.Popen(  # noqa: S603 - our own script
                 command,
-                env=environment,
+                # Nothing of our environment: a server gets the variables of its request.
+                env={},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
@@ -162,19 +162,14 @@ async def server_process(command: str, args: Sequence[str], env: Mapping[str, st
 
 
 def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:
-    """Return the request in the format that the supervisor parses.
+    """Return the request in the format that the supervisor parses."""
 
-    Raises:
-        ValueError: there is a NUL in it, which no command can hold.
-    """
-    words = [os.fsencode(word) for word in (command, *args)]
-    environment = [os.fsencode(part) for variable in env.items() for part in variable]
-    directory = os.getcwdb()  # noqa: PTH109 - in bytes
-    fields = [directory, b"%d" % len(words), *words, *environment]
-    request = b"%d\0%b\0" % (len(fields), b"\0".join(fields))
-    if request.count(b"\0") != len(fields) + 1:
-        raise ValueError("a NUL character in the command, its arguments or its environment")
-    return request
+    def text(word: str) -> str:
+        # Each byte as a character: what a command holds need not be text in any encoding.
+        return os.fsencode(word).decode("latin-1")
+
+    variables = {text(name): text(value) for name, value in env.items()}
+    return json.dumps([text(str(Path.cwd())), [text(word) for word in (command, *args)], variables]).encode() + b"\n"
 
 
 def _output(ours: ExitStack, theirs: ExitStack) -> tuple[LineReader, int]:

@@ -2,8 +2,9 @@
 
 Started as a script in a process of its own, with nothing but the standard library: `supervisor.py CONTROL`.
 CONTROL is a socket over which the owner sends, for each server, the file descriptors of one end of a socket and of its three pipes.
-The request (the command) comes over that socket. The owner closes its end when the server shall end, or by dying; the supervisor closes the
-other end when no process of the server is left.
+The request comes over that socket: a line of JSON with the directory, the command and the environment, in which each byte is a character
+(Latin-1). The owner closes its end when the server shall end, or by dying; the supervisor closes the other end when no process of the server
+is left.
 
 There are two supervisor processes, parent and child, and the servers are below the child: if either is killed, the other ends the servers' trees.
 
@@ -11,13 +12,13 @@ A server is a subreaper, like the first process of a container: while it runs, a
 itself adopts are therefore left over from a server that has ended, and are ended too.
 """
 
-# Few imports, because each fork copies a part of this process's memory.
 import ctypes
-import gc
+import json
 import os
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -41,11 +42,7 @@ POLL_SECONDS = 0.02
 PIPES = 3
 # More than is usually there to be read at once.
 CHUNK = 1 << 16
-# The search path for an environment without PATH.
-PROGRAMS = os.defpath.encode()
 
-
-# Loaded before any fork, so that little is done between fork and exec.
 LIBC = ctypes.CDLL(None)
 PRCTL = LIBC.prctl if LINUX else None
 # Whether the kernel lists the children of a process.
@@ -58,7 +55,7 @@ def prctl(option: int, value: int) -> None:
         PRCTL(option, value, 0, 0, 0)
 
 
-def content(path: str) -> bytes:
+def read_file(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         parts: list[bytes] = []
@@ -74,7 +71,7 @@ def listed_children(pid: int) -> list[int]:
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - `pathlib` is large
-            found += map(int, content(f"/proc/{pid}/task/{thread}/children").split())
+            found += map(int, read_file(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:
         # It ended meanwhile; its children were adopted by an ancestor, where the next search finds them.
         return found
@@ -87,7 +84,7 @@ def walked_children() -> dict[int, list[int]]:
     for pid in filter(str.isdecimal, os.listdir("/proc") if LINUX else ()):  # noqa: PTH208 - `pathlib` is large
         try:
             # The name in parentheses may hold anything, so fields are counted from its end.
-            parent = int(content(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
+            parent = int(read_file(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
         except (OSError, IndexError, ValueError):
             continue
         children.setdefault(parent, []).append(int(pid))
@@ -123,6 +120,33 @@ def send(pid: int, number: int) -> bool:
     return True
 
 
+def start_server(directory: str, command: list[str], environment: dict[str, str], pipes: list[int]) -> subprocess.Popen[bytes]:
+    """Start a server in a session of its own, with these pipes as its standard input, output and error.
+
+    Raises:
+        OSError, ValueError: it cannot be started.
+    """
+    supervisor = os.getpid()
+
+    def prepare() -> None:
+        # The server dies with the supervisor, even if that is killed.
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        if os.getppid() != supervisor:
+            os._exit(1)
+
+    return subprocess.Popen(  # noqa: S603 - the operator's configuration names the command, no shell is involved
+        [word.encode("latin-1") for word in command],
+        cwd=directory.encode("latin-1"),
+        env={name.encode("latin-1"): value.encode("latin-1") for name, value in environment.items()},
+        stdin=pipes[0],
+        stdout=pipes[1],
+        stderr=pipes[2],
+        start_new_session=True,
+        preexec_fn=prepare,  # noqa: PLW1509 - this process has no threads
+    )
+
+
 def reap() -> list[int]:
     """Reap and return all children that have exited, including adopted ones."""
     ended: list[int] = []
@@ -154,39 +178,24 @@ class Ending:
         self._deadlines = {pid: deadline for pid, deadline in self._deadlines.items() if pid in pids}
 
 
-class SpawnRequest:
-    """What to run. It arrives as NUL-terminated fields: how many follow, the directory, the number of words, the words, then names and values."""
-
-    def __init__(self, fields: list[bytes]) -> None:
-        words = int(fields[1]) + 2
-        self.directory = fields[0]
-        self.command = fields[2:words]
-        self.environment = dict(zip(fields[words::2], fields[words + 1 :: 2], strict=True))
-        # Where the program may be.
-        name = self.command[0]
-        places = self.environment.get(b"PATH", PROGRAMS).split(b":")
-        self.programs = [name] if b"/" in name else [os.path.join(place, name) for place in places]  # noqa: PTH118 - `pathlib` is large
-
-
-def parse_request(received: bytes) -> SpawnRequest | None:
-    """Return the request, or None while it is incomplete."""
-    count, *fields = received.split(b"\0")
-    return SpawnRequest(fields[:-1]) if fields and len(fields) - 1 == int(count) else None
-
-
 class Server:
     """One tool server: requested, running (its first process is the leader), or ending."""
 
     def __init__(self, request_socket: int, pipes: list[int]) -> None:
         self.request_socket = request_socket
-        self.leader: int | None = None
-        self.group: int | None = None
+        # Kept, because `subprocess` polls the processes of objects that were collected, and would take their exit from us.
+        self.process: subprocess.Popen[bytes] | None = None
         # When its processes get SIGKILL, once it is being ended.
         self.deadline: float | None = None
         # Processes that we adopted after its leader had ended.
-        self.remains: set[int] = set()
+        self.orphans: set[int] = set()
         self._received = b""
         self._pipes = pipes
+
+    @property
+    def leader(self) -> int | None:
+        """The first process, until `run` has seen its exit."""
+        return self.process.pid if self.process is not None and self.process.returncode is None else None
 
     def receive(self) -> bool:
         """Read from the socket and start the server once the request is complete; return False if the server has to end."""
@@ -199,68 +208,22 @@ class Server:
         if not data:
             return False
         self._received += data
-        request = parse_request(self._received)
-        if request is None:
+        if not data.endswith(b"\n"):
             return True
-        supervisor = os.getpid()
+        directory, command, environment = json.loads(self._received)
         try:
-            pid = os.fork()
-        except OSError as error:
-            report_failure(self._pipes[2], request, error)
-            pid = None
-        if pid == 0:
-            exec_server(request, self._pipes, supervisor)
-        self.leader = self.group = pid
+            self.process = start_server(directory, command, environment, self._pipes)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            os.write(self._pipes[2], f"cannot start {command[0]}: {reason}\n".encode("latin-1"))
         self.release_pipes()
-        return pid is not None
+        return self.process is not None
 
     def release_pipes(self) -> None:
         """Close our copies of the server's pipes, so that the owner sees end-of-file as soon as the server is gone."""
         for pipe in self._pipes:
             os.close(pipe)
         self._pipes = []
-
-
-def exec_server(request: SpawnRequest, pipes: list[int], supervisor: int) -> None:
-    """Turn the process that was just forked into the server. Does not return.
-
-    Everything was computed before the fork, because each page of memory that is touched here is copied first.
-    """
-    try:
-        os.setsid()
-        # The server dies with the supervisor, even if that is killed.
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-        if os.getppid() != supervisor:
-            os._exit(1)
-        for number, pipe in enumerate(pipes):
-            os.dup2(pipe, number)
-        os.chdir(request.directory)
-        execute(request)
-    except OSError as error:
-        report_failure(2, request, error)
-    finally:
-        os._exit(127)
-
-
-def execute(request: SpawnRequest) -> None:
-    """Replace this process by the first of the programs that exists and can be run.
-
-    Raises:
-        OSError: the error of the first program that exists, or FileNotFoundError if none does.
-    """
-    trouble: OSError | None = None
-    for program in request.programs:
-        try:
-            os.execve(program, request.command, request.environment)  # noqa: S606 - the operator's configuration names it, no shell is involved
-        except OSError as error:
-            if trouble is None or isinstance(trouble, (FileNotFoundError, NotADirectoryError)):
-                trouble = error
-    raise trouble or FileNotFoundError
-
-
-def report_failure(stderr: int, request: SpawnRequest, error: OSError) -> None:
-    os.write(stderr, b"cannot start %b: %b\n" % (request.command[0], str(error.strerror).encode()))
 
 
 class Supervisor:
@@ -284,11 +247,10 @@ class Supervisor:
                 key.data()
             if os.getppid() != self._parent:
                 self._end_all()
-            ended = reap()
             for server in self._servers:
-                if server.leader in ended:
-                    server.leader = None
+                if server.process is not None and server.process.poll() is not None:
                     self._end(server)
+            reap()
             if self._any_ending:
                 self._end_processes()
 
@@ -341,8 +303,8 @@ class Supervisor:
         self._ending.forget_all_but({pid for pids in trees.values() for pid in pids})
         for server in ending:
             if server.leader is None:
-                server.remains |= adopted - self._adopted
-                if server.remains.isdisjoint(adopted):
+                server.orphans |= adopted - self._adopted
+                if server.orphans.isdisjoint(adopted):
                     server.release_pipes()
                     os.close(server.request_socket)
                     self._servers.remove(server)
@@ -353,7 +315,8 @@ def left_groups(ending: list[Server]) -> set[int]:
     """Return the process groups that are left of servers, on systems where nothing is adopted."""
     if LINUX:
         return set()
-    return {-server.group for server in ending if server.leader is None and server.group is not None and send(-server.group, 0)}
+    groups = [server.process.pid for server in ending if server.process is not None and server.leader is None]
+    return {-group for group in groups if send(-group, 0)}
 
 
 def wake(_number: int, _frame: FrameType | None) -> None:
@@ -371,7 +334,7 @@ def wake_up_pipe() -> int:
     return wakeup
 
 
-def stand_by(child: int) -> None:
+def supervise_child(child: int) -> None:
     """Wait for the supervising child; if it was killed, its servers are now ours to end."""
     while child not in reap():
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
@@ -389,13 +352,11 @@ def main(control: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     os.set_inheritable(control, False)
-    # These objects stay for ever: a garbage collection would touch, and thereby copy, all of them.
-    gc.freeze()
     parent = os.getpid()
     child = os.fork()
     if child:
         os.close(control)
-        stand_by(child)
+        supervise_child(child)
     else:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         Supervisor(socket.socket(fileno=control), parent).run()

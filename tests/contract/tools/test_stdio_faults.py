@@ -1,6 +1,7 @@
 """A stdio server that misbehaves: every fault is a result with words, and the next call works."""
 
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -400,7 +401,15 @@ async def test_the_last_output_of_a_server_is_reported_though_its_line_has_no_en
 async def test_a_command_that_no_system_could_run_is_a_warning_that_says_why() -> None:
     async with opened(stdio("cut", "cat", "one\0two")) as tools:
         (warning,) = (await tools.list()).warnings
-        assert "a NUL character in the command" in warning
+        assert "cannot start cat: embedded null byte" in warning
+
+
+async def test_bytes_that_are_no_text_reach_a_server_as_they_are() -> None:
+    program = 'printf "%s %s" "$0" "$NAME" | od -An -tx1 >&2'
+    config = stdio("shell", "sh", "-c", program, "{{.ODD}}", env={"NAME": "{{.ODD}}"})
+    async with opened(config, env={"ODD": os.fsdecode(b"caf\xe9")}) as tools:
+        (warning,) = (await tools.list()).warnings
+        assert warning.endswith("63 61 66 e9 20 63 61 66 e9")
 
 
 @pytest.mark.parametrize("signal", ["INT", "TERM", "HUP", "PIPE", "USR1"])
