@@ -35,7 +35,7 @@ from tarsy.tools.http import send_cleanup
 from tarsy.tools.masking import Masker, StreamMasker
 from tarsy.tools.messages import CallResult, ListedTool
 from tarsy.tools.session import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, Session, SessionCallbacks, SessionError, StdioSession
-from tarsy.tools.stdio import Observer, child_environment, stdio_link
+from tarsy.tools.stdio import child_environment, stdio_link
 
 log = structlog.get_logger(__name__)
 
@@ -96,7 +96,7 @@ class ToolServerConnection:
         self._our_env = our_env
         self._masker = masker
         self._stderr = MaskedLines(masker, lambda text: self._record(text, log.info, "tool_server.stderr"))
-        self._noise = MaskedLines(masker, lambda text: self._record(text, log.warning, "tool_server.noise"))
+        self._stray_stdout = MaskedLines(masker, lambda text: self._record(text, log.warning, "tool_server.stray_stdout"))
         self._shared = shared
         self._session: Session | None = None
         self._stopping = anyio.Event()
@@ -280,8 +280,10 @@ class ToolServerConnection:
                 async with http_session(self._endpoint, callbacks, self._end_session) as session:
                     yield session
             case StdioEndpoint(command, args, env):
-                observer = Observer(self._stderr.feed, self._noise.feed)
-                async with stdio_link(command, args, child_environment(env, self._our_env), observer) as link:
+                variables = child_environment(env, self._our_env)
+                async with stdio_link(
+                    command, args, variables, on_stderr=self._stderr.feed, on_stray_stdout=self._stray_stdout.feed
+                ) as link:
                     session = StdioSession(link, callbacks)
                     try:
                         await session.initialise()
@@ -316,4 +318,4 @@ class ToolServerConnection:
 
     def _flush_output(self) -> None:
         self._stderr.flush()
-        self._noise.flush()
+        self._stray_stdout.flush()

@@ -32,7 +32,7 @@ from tarsy.tools.session import (
     SessionCallbacks,
     SessionError,
 )
-from tarsy.tools.stdio import MAX_UNANSWERED, JsonMessage, Link, Listener
+from tarsy.tools.stdio import MAX_UNANSWERED, JsonMessage, Link
 
 log = structlog.get_logger(__name__)
 
@@ -174,13 +174,13 @@ async def _stdio_streams(link: Link) -> AsyncGenerator[Any]:
             async for message in outgoing:
                 link.send(message.message.model_dump(by_alias=True, exclude_unset=True, mode="json"))
 
-    link.attach(Listener(receive, incoming.close))
+    link.attach(receive, incoming.close)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(send)
         try:
             yield read, write
         finally:
-            link.leave()
+            link.detach()
             incoming.close()
             tasks.cancel_scope.cancel()
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from opentelemetry.propagate import inject
 
 from tarsy.tools.messages import CallResult, InitializeResult, ToolPage
-from tarsy.tools.stdio import JsonMessage, Link, Listener
+from tarsy.tools.stdio import JsonMessage, Link
 
 # Error codes of JSON-RPC and of MCP.
 METHOD_NOT_FOUND = -32601
@@ -80,8 +80,8 @@ class StdioSession:
         self._callbacks = callbacks
         self._pending: dict[int, _Pending] = {}
         self._count = 0
-        self._is_over = False
-        link.attach(Listener(self._receive, self._end))
+        self._closed = False
+        link.attach(self._receive, self._end)
 
     @property
     def is_stateless(self) -> bool:
@@ -115,8 +115,8 @@ class StdioSession:
         await self._request("ping", {})
 
     async def _request(self, method: str, params: dict[str, Any], on_progress: OnProgress | None = None) -> dict[str, Any]:
-        if self._is_over:
-            raise _closed()
+        if self._closed:
+            raise _connection_closed()
         self._count += 1
         number = self._count
         pending = self._pending[number] = _Pending(asyncio.get_running_loop().create_future(), on_progress)
@@ -183,12 +183,12 @@ class StdioSession:
                 return None
 
     def _end(self) -> None:
-        self._is_over = True
+        self._closed = True
         for pending in self._pending.values():
             if not pending.answer.done():
-                pending.answer.set_result(_closed())
+                pending.answer.set_result(_connection_closed())
         self._callbacks.on_end()
 
 
-def _closed() -> SessionError:
+def _connection_closed() -> SessionError:
     return SessionError(CONNECTION_CLOSED, "Connection closed", over=True)

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, cast
 
 import orjson
@@ -41,28 +40,12 @@ _ID_AFTER = re.compile(rb',\s*"id"\s*:\s*"?(\d{1,18})"?\s*(?:,\s*' + _VERSION + 
 _END_BYTES = 256
 
 # How long a server may take to exit after the end of its input, before its process tree is killed.
-LEAVE_SECONDS = 1.0
+EXIT_SECONDS = 1.0
 
 # A server that dies writes the reason to stderr just before: it may still be on its way when stdout ends.
 LAST_STDERR_SECONDS = 0.5
 
 JsonMessage = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Observer:
-    """Called with the lines that a server writes outside the protocol."""
-
-    on_stderr: Callable[[str], None]
-    on_noise: Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Listener:
-    """Called with each message of a server, and after the last one."""
-
-    on_message: Callable[[JsonMessage], None]
-    on_end: Callable[[], None]
 
 
 def child_environment(named: Mapping[str, str], ours: Mapping[str, str]) -> dict[str, str]:
@@ -71,13 +54,18 @@ def child_environment(named: Mapping[str, str], ours: Mapping[str, str]) -> dict
 
 
 class Link:
-    """The messages to and from a running server."""
+    """The messages to and from a running server.
 
-    def __init__(self, process: ServerProcess, observer: Observer) -> None:
+    `on_stderr` and `on_stray_stdout` are called with the lines that it writes outside the protocol.
+    """
+
+    def __init__(self, process: ServerProcess, on_stderr: Callable[[str], None], on_stray_stdout: Callable[[str], None]) -> None:
         self._process = process
-        self._observer = observer
-        self._listener: Listener | None = None
-        self._is_over = False
+        self._on_stderr = on_stderr
+        self._on_stray_stdout = on_stray_stdout
+        self._on_message: Callable[[JsonMessage], None] | None = None
+        self._on_end: Callable[[], None] | None = None
+        self._closed = False
         self._unanswered = 0
         self._stderr_ended = False
         # Runs from the end of stdout to the end of stderr.
@@ -87,11 +75,11 @@ class Link:
         self._process.stdout.start(LineHandler(self._handle_stdout, self._end_stdout, MAX_MESSAGE_BYTES, MAX_LINE_BYTES))
         self._process.stderr.start(LineHandler(self._handle_stderr, self._end_stderr, MAX_STDERR_LINE, MAX_STDERR_LINE))
 
-    def attach(self, listener: Listener) -> None:
-        """Give the messages to `listener` from now on."""
-        self._listener = listener
-        if self._is_over:
-            listener.on_end()
+    def attach(self, on_message: Callable[[JsonMessage], None], on_end: Callable[[], None]) -> None:
+        """Call `on_message` with each message from now on, and `on_end` after the last one."""
+        self._on_message, self._on_end = on_message, on_end
+        if self._closed:
+            on_end()
 
     def send(self, message: JsonMessage) -> None:
         """Send a message as soon as the server reads it. It is sent whole, even if the sender is cancelled."""
@@ -103,33 +91,33 @@ class Link:
         # A server that no longer reads will not answer either.
         self._process.stdin.send(line, self._end)
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """Ignore all further messages, because the session is over."""
-        self._listener = None
+        self._on_message = self._on_end = None
         self._end()
 
     def _handle_stdout(self, line: bytes, size: int) -> None:
-        if self._listener is None or self._is_over:
+        if self._on_message is None or self._closed:
             return
         if self._unanswered >= MAX_UNANSWERED:
             raise OverflowError(f"more than {MAX_UNANSWERED} messages without an answer")
         message = parse_message(line, size)
         self._unanswered = 0 if message is not None and "method" not in message else self._unanswered + 1
         if message is not None:
-            self._listener.on_message(message)
+            self._on_message(message)
         elif line.strip():
-            self._observer.on_noise(line.decode(errors="replace"))
+            self._on_stray_stdout(line.decode(errors="replace"))
 
     def _handle_stderr(self, line: bytes, _size: int) -> None:
         if line.strip():
-            self._observer.on_stderr(line.decode(errors="replace").rstrip())
+            self._on_stderr(line.decode(errors="replace").rstrip())
 
     def _end_stdout(self, reason: Exception | None) -> None:
         if isinstance(reason, OverflowError):
-            self._observer.on_noise(f"{reason}; the connection was given up")
+            self._on_stray_stdout(f"{reason}; the connection was given up")
         elif reason is not None:
             self.error = reason
-        elif not self._stderr_ended and not self._is_over:
+        elif not self._stderr_ended and not self._closed:
             self._waiting_for_stderr = asyncio.get_running_loop().call_later(LAST_STDERR_SECONDS, self._end)
             return
         self._end()
@@ -137,7 +125,7 @@ class Link:
     def _end_stderr(self, reason: Exception | None) -> None:
         self._stderr_ended = True
         if isinstance(reason, OverflowError):
-            self._observer.on_stderr("a line too long to show; what follows is not shown")
+            self._on_stderr("a line too long to show; what follows is not shown")
         elif reason is not None:
             self.error = reason
         if self._waiting_for_stderr is not None or self.error is not None:
@@ -146,28 +134,35 @@ class Link:
     def _end(self) -> None:
         if self._waiting_for_stderr is not None:
             self._waiting_for_stderr.cancel()
-        if not self._is_over:
-            self._is_over = True
-            if self._listener is not None:
-                self._listener.on_end()
+        if not self._closed:
+            self._closed = True
+            if self._on_end is not None:
+                self._on_end()
 
 
 @asynccontextmanager
-async def stdio_link(command: str, args: Sequence[str], env: Mapping[str, str], observer: Observer) -> AsyncGenerator[Link]:
+async def stdio_link(
+    command: str,
+    args: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    on_stderr: Callable[[str], None],
+    on_stray_stdout: Callable[[str], None],
+) -> AsyncGenerator[Link]:
     """Start the server, exchange messages with it, and leave no process behind.
 
     Raises:
         OSError: the process could not be started.
     """
     async with server_process(command, args, env) as process:
-        link = Link(process, observer)
+        link = Link(process, on_stderr, on_stray_stdout)
         try:
             yield link
         finally:
-            link.leave()
+            link.detach()
             # The end of its input tells the server to exit; the supervisor ends one that does not.
             process.stdin.close()
-            if not await process.ended(LEAVE_SECONDS):
+            if not await process.ended(EXIT_SECONDS):
                 process.end()
                 await process.ended(END_SECONDS)
         if link.error is not None:

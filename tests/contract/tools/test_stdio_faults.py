@@ -280,8 +280,8 @@ async def test_megabytes_outside_the_protocol_hold_up_nobody(monkeypatch: pytest
         with capture_logs() as logs:
             assert (await tools.call("fault.mumble")).content == "done"
         assert masked == [MASKED_EXCERPT + len("\n")]
-        (noise,) = [entry["line"] for entry in logs if entry["event"] == "tool_server.noise"]
-        assert "hunter2" not in noise
+        (stray,) = [entry["line"] for entry in logs if entry["event"] == "tool_server.stray_stdout"]
+        assert "hunter2" not in stray
 
 
 async def test_a_flood_of_lines_takes_turns_with_everybody_else() -> None:
