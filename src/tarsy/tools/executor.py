@@ -16,7 +16,7 @@ from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import ExecutionPlace
 from tarsy.domain.tool import LOST_CALL, OnOutput, Tag, ToolCatalog, ToolDefinition, ToolName, ToolResult
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
-from tarsy.kit.clock import Clock, SystemClock, milliseconds_since
+from tarsy.kit.clock import SystemClock, milliseconds_since
 from tarsy.kit.groups import for_each, single_errors
 from tarsy.kit.text import clip_at_word, in_thread_if_long
 from tarsy.tools.failures import ToolServerError
@@ -49,13 +49,11 @@ class McpToolServers:
         self,
         *,
         env: Mapping[str, str] | None = None,
-        clock: Clock | None = None,
         pool: ConnectionPool | None = None,
         read_pin: ReadPin | None = None,
     ) -> None:
         # Read when an execution opens its tools: a reload may have changed it.
         self._env = os.environ if env is None else env
-        self._clock = clock or SystemClock()
         self._pool = pool
         self._read_pin = read_pin
 
@@ -100,14 +98,13 @@ class McpToolServers:
                     env=self._env,
                     execution_id=execution_id,
                     tasks=tasks,
-                    clock=self._clock,
                     pool=self._pool,
                     read_pin=self._read_pin,
                 )
                 for name, config in configs.items()
             }
             try:
-                executor = McpToolExecutor(servers, call_timeout=call_timeout, clock=self._clock)
+                executor = McpToolExecutor(servers, call_timeout=call_timeout)
                 yield MaskedTools(executor, {name: server.masker.tagged(tag) for name, server in servers.items()}, tag)
             finally:
                 await close_all(list(servers.values()))
@@ -180,10 +177,10 @@ class MaskedTools:
 class McpToolExecutor:
     """Lists and calls the tools of the servers that an agent may use."""
 
-    def __init__(self, servers: Mapping[str, ToolServer], *, call_timeout: float, clock: Clock) -> None:
+    def __init__(self, servers: Mapping[str, ToolServer], *, call_timeout: float) -> None:
         self._servers = servers
         self._call_timeout = call_timeout
-        self._clock = clock
+        self._clock = SystemClock()
 
     async def list_tools(self) -> ToolCatalog:
         """Connect to all servers at once and return their tools."""

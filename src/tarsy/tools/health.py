@@ -10,7 +10,7 @@ import structlog
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.tool import ServerHealth, ServerState
 from tarsy.domain.tool_pin import ToolPin, pin_problem
-from tarsy.kit.clock import Clock, SystemClock
+from tarsy.kit.clock import SystemClock
 from tarsy.kit.text import clip
 from tarsy.tools.executor import McpToolExecutor, close_all, probe
 from tarsy.tools.failures import ToolServerError
@@ -39,13 +39,12 @@ class HealthMonitor:
         servers: Mapping[str, ResolvedMcpServer],
         *,
         env: Mapping[str, str],
-        clock: Clock | None = None,
         interval: float = INTERVAL_SECONDS,
         read_pin: ReadPin | None = None,
     ) -> None:
         self._configs: Mapping[str, ResolvedMcpServer] = {}
         self._env = env
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._interval = interval
         self._read_pin = read_pin
         self._reports: dict[str, ServerHealth] = {}
@@ -92,8 +91,7 @@ class HealthMonitor:
     async def _watch_all(self) -> None:
         async with anyio.create_task_group() as tasks:
             servers = [
-                ToolServer(config, allowed=None, env=self._env, execution_id=MONITOR_ID, tasks=tasks, clock=self._clock)
-                for config in self._configs.values()
+                ToolServer(config, allowed=None, env=self._env, execution_id=MONITOR_ID, tasks=tasks) for config in self._configs.values()
             ]
             try:
                 async with anyio.create_task_group() as watchers:
@@ -103,7 +101,7 @@ class HealthMonitor:
                 await close_all(servers)
 
     async def _watch(self, server: ToolServer) -> None:
-        executor = McpToolExecutor({server.name: server}, call_timeout=PROBE_SECONDS, clock=self._clock)
+        executor = McpToolExecutor({server.name: server}, call_timeout=PROBE_SECONDS)
         # The listing after which the server was probed last, and why the probe failed.
         probed, refusal = None, None
         # The listing that was compared with the accepted tools last, and the difference.

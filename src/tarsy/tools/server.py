@@ -14,7 +14,7 @@ from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.tool import OnOutput, ToolDefinition, ToolListing, ToolName, approval_reason
 from tarsy.domain.tool_pin import Fingerprints, PinMode, ToolPin, digest, pin_problem
-from tarsy.kit.clock import Clock, milliseconds_since
+from tarsy.kit.clock import SystemClock, milliseconds_since
 from tarsy.kit.text import clip, clip_at_word
 from tarsy.tools.breaker import Breaker
 from tarsy.tools.connection import ToolServerConnection
@@ -75,9 +75,8 @@ class ToolServer:
         *,
         allowed: frozenset[str] | None,
         env: Mapping[str, str],
-        execution_id: str | None,
+        execution_id: str,
         tasks: TaskGroup,
-        clock: Clock,
         pool: ConnectionPool | None = None,
         read_pin: ReadPin | None = None,
     ) -> None:
@@ -90,7 +89,7 @@ class ToolServer:
         self._allowed = allowed
         self._env = env
         self._tasks = tasks
-        self._clock = clock
+        self._clock = SystemClock()
         self._pool = pool
         # None: the server is used whether or not its tools were accepted.
         self._read_pin = read_pin

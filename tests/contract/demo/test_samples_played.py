@@ -83,7 +83,7 @@ async def pipeline_on(engine: AsyncEngine) -> AsyncGenerator[Pipeline]:
         services = AgentServices(
             llm=llm,
             prices=PriceList(CostEstimationConfig(), {}),
-            tools=McpToolServers(env={}, pool=connections, clock=clock),
+            tools=McpToolServers(env={}, pool=connections),
             journal=PostgresJournal(engine, unwatched.announce),
             results=StoredResults(engine),
             changes=StoredChanges(engine),

@@ -17,7 +17,6 @@ from support.sse_server import older_server
 from support.tunnel import tunnel
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.domain.tool_pin import PinMode, ToolPin
-from tarsy.kit.clock import SystemClock
 from tarsy.tools import http
 from tarsy.tools.failures import NotAccepted
 from tarsy.tools.messages import CallResult
@@ -155,7 +154,7 @@ async def accepted(fault: HttpFault) -> AsyncGenerator[Callable[[], Awaitable[Ca
 
     async with anyio.create_task_group() as tasks:
         config = remote(fault).model_copy(update={"pin": PinMode.STRICT})
-        tools = ToolServer(config, allowed=None, env={}, execution_id="e", tasks=tasks, clock=SystemClock(), read_pin=read_pin)
+        tools = ToolServer(config, allowed=None, env={}, execution_id="e", tasks=tasks, read_pin=read_pin)
         await tools.ensure_listed()
         pins["remote"] = ToolPin("remote", tools.fingerprints, datetime.now(UTC), "ana")
         tools.forget_listing()

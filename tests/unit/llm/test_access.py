@@ -79,7 +79,7 @@ def test_a_word_in_place_of_a_key_is_left_in_the_texts() -> None:
 
 def test_a_turn_is_forgotten_an_hour_after_the_last() -> None:
     clock = FixedClock()
-    memory = TurnMemory[str](clock)
+    memory = TurnMemory[str](clock.monotonic)
     memory.keep("old", "turn", "a")
     clock.elapsed = 1800
     memory.keep("new", "turn", "b")
@@ -91,7 +91,7 @@ def test_a_turn_is_forgotten_an_hour_after_the_last() -> None:
 
 def test_an_execution_that_goes_on_keeps_all_its_turns() -> None:
     clock = FixedClock()
-    memory = TurnMemory[str](clock)
+    memory = TurnMemory[str](clock.monotonic)
     memory.keep("e", "first", "a")
     clock.elapsed = 3000
     memory.keep("e", "second", "b")

@@ -73,9 +73,9 @@ def make_model(key: ModelKey) -> ClaudeModel:
 
 
 class AnthropicProvider:
-    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[tuple[Block, ...]] | None = None) -> None:
+    def __init__(self, *, policy: CallRetryPolicy) -> None:
         self._policy = policy
-        self._memory = memory or TurnMemory[tuple[Block, ...]]()
+        self._memory = TurnMemory[tuple[Block, ...]]()
         self._models = ClientCache[ModelKey, ClaudeModel](make_model)
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:

@@ -71,9 +71,9 @@ def make_client(access: Access) -> GoogleClient:
 
 
 class GeminiProvider:
-    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[Signatures] | None = None) -> None:
+    def __init__(self, *, policy: CallRetryPolicy) -> None:
         self._policy = policy
-        self._memory = memory or TurnMemory[Signatures]()
+        self._memory = TurnMemory[Signatures]()
         self._clients = ClientCache[Access, GoogleClient](make_client)
 
     async def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:

@@ -25,9 +25,9 @@ log = structlog.get_logger(__name__)
 
 
 class LangChainProvider:
-    def __init__(self, *, policy: CallRetryPolicy, memory: TurnMemory[tuple[Block, ...]] | None = None) -> None:
+    def __init__(self, *, policy: CallRetryPolicy) -> None:
         self._policy = policy
-        self._memory = memory or TurnMemory[tuple[Block, ...]]()
+        self._memory = TurnMemory[tuple[Block, ...]]()
         self._models = ClientCache[ModelKey, ChatModel](make_model)
         # Models whose vendor shows their reasoning only to organizations it has verified.
         self._without_summaries: set[ModelKey] = set()

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from cachetools import TTLCache
 
 from tarsy.domain.conversation import ConversationMessage
 from tarsy.domain.llm import Chunk, GenerateInput
-from tarsy.kit.clock import Clock, SystemClock
 from tarsy.llm.access import Access
 
 # The time between two turns of one execution is well below this, in seconds.
@@ -124,8 +124,7 @@ class TurnMemory(Generic[T]):
     A conversation is forgotten an hour after its last turn.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        timer = (clock or SystemClock()).monotonic
+    def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
         # Unbounded: the number of running conversations is bounded, and the vendor would refuse one that lost its signatures.
         self._conversations: TTLCache[str, dict[str, T]] = TTLCache(math.inf, TIME_TO_LIVE, timer)
 

@@ -61,7 +61,7 @@ class StreamMasker:
     Text that passes the `prefilter` contains no secret and announces none.
     """
 
-    def __init__(self, mask: Callable[[str], str], *, by_words: bool = False, prefilter: Prefilter | None = None) -> None:
+    def __init__(self, mask: Callable[[str], str], *, by_words: bool, prefilter: Prefilter | None = None) -> None:
         self._mask = mask
         self._by_words = by_words
         self._prefilter = prefilter
