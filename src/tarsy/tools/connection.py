@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 import structlog
@@ -90,8 +90,8 @@ class ToolServerConnection:
         self.ended = anyio.Event()
         # Why there is no session.
         self.failure: ToolServerError | None = None
-        # How often the server has reported that its tools changed; the `ToolServer` that lists them remembers the count.
-        self.tool_changes = 0
+        # How often the server has reported that its tools changed.
+        self._tool_changes = 0
         self._endpoint = endpoint
         self._our_env = our_env
         self._masker = masker
@@ -117,6 +117,11 @@ class ToolServerConnection:
     def is_stateless(self) -> bool:
         """Whether the server uses a revision of the protocol in which no request depends on an earlier one, nor on the connection."""
         return self._session is not None and self._session.is_stateless
+
+    @property
+    def tools_version(self) -> tuple[Self, int]:
+        """A value that changes when the tools may have changed: with a new connection, and when the server reports it."""
+        return self, self._tool_changes
 
     async def run(self) -> None:
         """Connect, hold the session until it is stopped or lost, and clean up. Shielded: only `stop` and `abort` end it."""
@@ -264,7 +269,7 @@ class ToolServerConnection:
     @asynccontextmanager
     async def _new_session(self) -> AsyncGenerator[Session]:
         def on_tools_changed() -> None:
-            self.tool_changes += 1
+            self._tool_changes += 1
 
         def on_log(level: str, data: object) -> None:
             # A log message does not name its call: all running calls get it, unless they belong to several executions.

@@ -243,7 +243,7 @@ class McpToolExecutor:
         # The end of the call was not seen.
         fate = f"{LOST_CALL}: {'it can be called again without harm' if tool.safe_to_repeat else 'check before calling it again'}."
         if isinstance(result, LostCall):
-            return replace(begun, content=f"{result.error}. {result.reaction} {fate}", is_error=True)
+            return replace(begun, content=f"{result.error}. {result.recovery} {fate}", is_error=True)
         text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {fate} Ask for less, or use another tool."
         return replace(begun, content=text, is_error=True, is_timeout=True)
 

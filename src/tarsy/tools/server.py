@@ -3,7 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import anyio
 import structlog
@@ -38,9 +38,6 @@ MAX_DESCRIPTION = 16 * 1024
 # The size of a tool's schema, and of all descriptions and schemas of a server: more than a model's window has room for.
 MAX_SCHEMA_BYTES = 256 * 1024
 MAX_CATALOG_BYTES = 1024 * 1024
-# Masking more than this takes long enough to be done in a thread.
-_QUICK_BYTES = 64 * 1024
-
 
 # Returns the pin of a server.
 ReadPin = Callable[[str], Awaitable[ToolPin | None]]
@@ -48,22 +45,10 @@ ReadPin = Callable[[str], Awaitable[ToolPin | None]]
 
 @dataclass(frozen=True, slots=True)
 class LostCall:
-    """A call whose connection broke; `reaction` tells what was done about it."""
+    """A call whose connection broke; `recovery` says what was done about it."""
 
     error: ConnectionLost
-    reaction: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListingVersion:
-    """The connection over which tools were listed, and its count of tool changes then."""
-
-    connection: ToolServerConnection
-    tool_changes: int
-
-    @classmethod
-    def now(cls, connection: ToolServerConnection) -> Self:
-        return cls(connection, connection.tool_changes)
+    recovery: str
 
 
 class ToolServer:
@@ -98,10 +83,11 @@ class ToolServer:
         # Held while a connection is made or its tools are listed.
         self._lock = anyio.Lock()
         self._connection: ToolServerConnection | None = None
-        # Of the last listing that began.
-        self._listed: ListingVersion | None = None
-        # Of the last listing that ended, with tools that were compared with the accepted ones or with a problem.
-        self._compared: ListingVersion | None = None
+        # The version of the tools when the last listing began: one that failed, too, is repeated only after the next change.
+        self._listed_at: tuple[ToolServerConnection, int] | None = None
+        # The same of the last listing that was compared with the accepted tools, or ended with a problem: with `pin: strict`, tools are called
+        # only at this version.
+        self._compared_at: tuple[ToolServerConnection, int] | None = None
         self._endpoint: Endpoint | None = None
         self._misconfigured = ""
         try:
@@ -136,14 +122,15 @@ class ToolServer:
                 return
             started_at, started = self._clock.now(), self._clock.monotonic()
             error: str | None = None
-            reasons: Mapping[str, str] = {}
+            approval_reasons: Mapping[str, str] = {}
             try:
                 listed = await self._list_tools()
                 self.fingerprints = _fingerprints(listed)
                 await self._require_accepted()
                 selected = self._selected(listed)
-                reasons = self._approval_reasons(selected)
-                self.tools = await self._definitions(selected, reasons)
+                approval_reasons = self._approval_reasons(selected)
+                # In a thread, because masking many descriptions would hold up the other sessions.
+                self.tools = await to_thread.run_sync(self._definitions, self._usable(selected), approval_reasons)
             except NotAccepted as refused:
                 error, self.tools = self.masker.mask(str(refused)), ()
                 log.warning("tool_server.not_accepted", server=self.name, problem=error)
@@ -153,10 +140,14 @@ class ToolServer:
                 if self.tools:
                     # Only the update failed: the known tools are still worth trying, with `pin: strict` after they have been listed.
                     return
-            self._compared = self._listed
-            names, took = tuple(tool.name for tool in self.tools), milliseconds_since(started, self._clock)
+            self._compared_at = self._listed_at
             self.listing = ToolListing(
-                server=self.name, tools=names, needs_approval=reasons, error=error, started_at=started_at, duration_ms=took
+                server=self.name,
+                tools=tuple(tool.name for tool in self.tools),
+                needs_approval=approval_reasons,
+                error=error,
+                started_at=started_at,
+                duration_ms=milliseconds_since(started, self._clock),
             )
 
     async def call(self, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput) -> CallResult | LostCall:
@@ -181,7 +172,7 @@ class ToolServer:
         try:
             return await connection.call(bare, arguments, on_output)
         except ConnectionLost as error:
-            return LostCall(error, "The call was made a second time, with the same end.")
+            return LostCall(error, "The call was repeated, and the connection was lost again.")
 
     async def ping(self) -> None:
         """Check that the server answers.
@@ -209,8 +200,8 @@ class ToolServer:
     def _has_changed(self) -> bool:
         """Return whether the server has reported a change of its tools since they were listed."""
         connection = self._connection
-        known = self._compared if self._config.pin is PinMode.STRICT else self._listed
-        return connection is not None and connection.is_alive and ListingVersion.now(connection) != known
+        known = self._compared_at if self._config.pin is PinMode.STRICT else self._listed_at
+        return connection is not None and connection.is_alive and connection.tools_version != known
 
     def _selected(self, listed: Iterable[ListedTool]) -> Collection[ListedTool]:
         """Return the tools that agents may use, each name once: a vendor refuses a call that offers one twice."""
@@ -221,15 +212,8 @@ class ToolServer:
             if (configured is None or tool.name in configured) and (allowed is None or tool.name in allowed)
         }.values()
 
-    async def _definitions(self, selected: Iterable[ListedTool], reasons: Mapping[str, str]) -> tuple[ToolDefinition, ...]:
-        """Return those of the tools that can be offered to a model, masked."""
-        usable, size = self._usable(selected)
-        if size > _QUICK_BYTES:
-            return await to_thread.run_sync(self._masked_definitions, usable, reasons)
-        return self._masked_definitions(usable, reasons)
-
-    def _usable(self, listed: Iterable[ListedTool]) -> tuple[list[ListedTool], int]:
-        """Return the tools that can be offered to a model, and their size; log the others with the reason."""
+    def _usable(self, listed: Iterable[ListedTool]) -> list[ListedTool]:
+        """Return the tools that can be offered to a model; log the others with the reason."""
         usable: list[ListedTool] = []
         total = 0
         for tool in listed:
@@ -247,18 +231,19 @@ class ToolServer:
                 total += size
             else:
                 log.warning("tool_server.tool_left_out", server=self.name, tool=self.masker.mask(clip(tool.name, 200)), reason=problem)
-        return usable, total
+        return usable
 
-    def _masked_definitions(self, tools: Iterable[ListedTool], reasons: Mapping[str, str]) -> tuple[ToolDefinition, ...]:
+    def _definitions(self, tools: Iterable[ListedTool], approval_reasons: Mapping[str, str]) -> tuple[ToolDefinition, ...]:
+        """Return the tools as they are offered to a model, masked."""
         return tuple(
             ToolDefinition(
                 name=str(ToolName(self.name, tool.name)),
-                description=f"{self.masker.mask(_description(tool))}{_APPROVAL_NOTE if tool.name in reasons else ''}".strip(),
+                description=f"{self.masker.mask(_description(tool))}{_APPROVAL_NOTE if tool.name in approval_reasons else ''}".strip(),
                 parameters_schema={name: _masked(value, self.masker) for name, value in tool.input_schema.items()},
                 read_only=bool(hints.read_only_hint),
                 changes=hints.read_only_hint is False or (hints.destructive_hint is True and not hints.read_only_hint),
                 idempotent=bool(hints.idempotent_hint),
-                needs_approval=tool.name in reasons,
+                needs_approval=tool.name in approval_reasons,
             )
             for tool, hints in ((tool, tool.annotations or ToolHints()) for tool in tools)
         )
@@ -294,7 +279,7 @@ class ToolServer:
 
     async def _request_tools(self) -> tuple[ListedTool, ...]:
         connection = await self._connect()
-        self._listed = ListingVersion.now(connection)
+        self._listed_at = connection.tools_version
         with anyio.move_on_after(LIST_SECONDS):
             return await connection.list_tools()
         raise Unreachable(self.name, f"Tool server '{self.name}' is not available: it did not list its tools within {LIST_SECONDS:.0f} s")
@@ -302,14 +287,14 @@ class ToolServer:
     async def _live_connection(self) -> ToolServerConnection:
         async with self._lock:
             connection = await self._connect()
-        if self._config.pin is PinMode.STRICT and self._compared != ListingVersion.now(connection):
+        if self._config.pin is PinMode.STRICT and self._compared_at != connection.tools_version:
             # A server that was restarted may have other tools than the accepted ones.
             await self.ensure_listed()
             if self.problem is not None:
                 raise NotAccepted(self.name, self.problem)
             # Listing may have made another connection.
             connection = self._connection or connection
-            if self._compared != ListingVersion.now(connection):
+            if self._compared_at != connection.tools_version:
                 problem = f"The tools of tool server '{self.name}' could not be listed again"
                 raise NotAccepted(
                     self.name, f"{problem}, so agents do not use it until they are known to be the accepted ones (pin: strict)"

@@ -173,7 +173,7 @@ async def test_a_strict_server_that_comes_back_with_other_tools_is_not_called() 
         fault.more_tools.append("other")
         lost = await call()
         assert isinstance(lost, LostCall)
-        assert "other is new" in lost.reaction
+        assert "other is new" in lost.recovery
         assert fault.calls == ["echo"]
 
 
@@ -183,7 +183,7 @@ async def test_a_strict_server_that_comes_back_and_cannot_list_its_tools_is_not_
         fault.refuses_to_list = True
         lost = await call()
         assert isinstance(lost, LostCall)
-        assert "could not be listed again" in lost.reaction
+        assert "could not be listed again" in lost.recovery
         with pytest.raises(NotAccepted, match="pin: strict"):
             await call()
         assert fault.calls == []

@@ -89,7 +89,7 @@ async def test_a_call_that_is_lost_twice_is_not_made_a_third_time() -> None:
         lost = await tools.call("fault.crash_always")
         assert lost.is_error
         assert "connection to tool server 'fault' was lost" in lost.content
-        assert "made a second time, with the same end" in lost.content
+        assert "The call was repeated, and the connection was lost again." in lost.content
         assert (await tools.call("fault.echo", "again")).content == "again"
 
 
