@@ -201,5 +201,10 @@ def test_a_server_gets_its_groups_its_patterns_and_its_own_expressions() -> None
 
 @pytest.mark.parametrize("group", ["nope", ""])
 def test_an_unknown_group_is_an_error(group: str) -> None:
-    with pytest.raises(ValueError, match="unknown masking group"):
+    with pytest.raises(KeyError, match=repr(group)):
         Masker.for_group(group)
+
+
+def test_an_unknown_pattern_is_an_error() -> None:
+    with pytest.raises(ValueError, match="unknown masking pattern: nope"):
+        Masker(["token", "nope"])

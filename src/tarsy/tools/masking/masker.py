@@ -78,8 +78,8 @@ class Masker:
     ) -> None:
         self.tag: Tag | None = None
         names = frozenset(pattern_names)
-        unknown = names - frozenset(PATTERNS)
-        if unknown:
+        if unknown := names - frozenset(PATTERNS):
+            # The configuration is checked, but another version of the program may have stored the chain of a session.
             raise ValueError(f"unknown masking pattern: {', '.join(sorted(unknown))}")
         self._rules: list[Rule] = [known_rules(names).mask]
         known = frozenset(literal for literal in literals if literal)
@@ -94,12 +94,12 @@ class Masker:
             return cls((), literals=literals, obtained=obtained)
         names = {*masking.patterns}
         for group in masking.pattern_groups:
-            names.update(_group(group))
+            names.update(GROUPS[group])
         return cls(names, custom=masking.custom_patterns, literals=literals, obtained=obtained)
 
     @classmethod
     def for_group(cls, group: str) -> "Masker":
-        return cls(_group(group))
+        return cls(GROUPS[group])
 
     def tagged(self, tag: Tag | None) -> "Masker":
         """Return the same masker with tags, by which masks can be compared."""
@@ -139,12 +139,6 @@ class Unmasked:
 
     def finish(self) -> str:
         return ""
-
-
-def _group(name: str) -> tuple[str, ...]:
-    if name not in GROUPS:
-        raise ValueError(f"unknown masking group: {name}")
-    return GROUPS[name]
 
 
 def _applied(rules: Iterable[Rule], indexed: IndexedText) -> str:
