@@ -187,6 +187,13 @@ def test_yaml_may_say_late_what_it_is(kind_last: bool) -> None:  # noqa: FBT001 
     assert "name: db" in masked
 
 
+@pytest.mark.parametrize("name", ["pw", "PW", "pwd", "pass", "token", "db_pw", "API_KEY"])
+def test_a_name_is_found_in_a_long_text_as_in_a_short_one(name: str) -> None:
+    line = f"{name}: Zq9x7Wv3Kd8\n"
+    assert "Zq9" not in MASKER.mask(line)
+    assert "Zq9" not in MASKER.mask("".join(f"line {number} of a log\n" for number in range(200)) + line)
+
+
 def test_known_credentials_are_masked_even_where_masking_is_off() -> None:
     masker = Masker.for_server(ResolvedMasking(enabled=False), literals=["plain-looking-credential"])
     assert masker.mask("you sent plain-looking-credential") == "you sent [MASKED_CREDENTIAL]"

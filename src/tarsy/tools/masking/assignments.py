@@ -6,12 +6,10 @@ bounded, so that no text can make it slow.
 """
 
 import re
-import string
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tarsy.tools.masking.text_views import Alphabet, IndexedText, PlainView
+from tarsy.tools.masking.text_views import PlainView, TaggedText
 from tarsy.tools.masking.values import (
     MASK_PREFIX,
     Kind,
@@ -110,17 +108,9 @@ class NameTable:
     def __init__(self, patterns: frozenset[str]) -> None:
         self._announcements = tuple(each for each in ANNOUNCEMENTS if each.pattern in patterns)
         stems = {stem for each in self._announcements for stem in each.stems}
-        plurals = {f"{stem}s" for stem in _LISTED_STEMS if stem in stems}
-        # By the shortest of each family: a text without `key` has no `privatekey` either.
-        self._families: dict[str, list[str]] = {}
-        for stem in sorted(stems | plurals, key=len):
-            self._families.setdefault(next((root for root in self._families if root in stem), stem), []).append(stem)
-        self.roots = tuple(self._families)
+        # With which a name may end.
+        self.stems = tuple(sorted(stems | {f"{stem}s" for stem in _LISTED_STEMS if stem in stems}))
         self.classify = lru_cache(maxsize=4096)(self._classify)
-
-    def stems(self, words: IndexedText) -> list[str]:
-        """Return the stems with which a name in these words (in lower case) may end."""
-        return [stem for root in words.held(self._families) for stem in self._families[root] if stem in words.words]
 
     def _classify(self, name: str) -> NameMeaning | None:
         """Return the meaning of `name` (in lower case), or None if it announces no secret."""
@@ -170,7 +160,6 @@ _LEAD_PAIRS = frozenset(
     for first in firsts
     for second in seconds
 )
-_STEM_CHARACTERS = Alphabet(string.ascii_lowercase + string.digits + "_")
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.-/$&?"
 _NAMES = frozenset(_NAME_CHARS)
 # The greatest length of a name, and of the word before `key` with the space before it.
@@ -224,21 +213,18 @@ class AssignmentMasker:
     @property
     def literals(self) -> tuple[str, ...]:
         """Literals, in lower case, of which one is in every text without escapes that has something to mask."""
-        return self._table.roots
+        return self._table.stems
 
-    def mask(self, indexed: IndexedText) -> str:
-        text, view = indexed.text, PlainView.of(indexed.text)
-        plain = view.text
-        stems = self._stems(indexed if plain is text else IndexedText(plain))
-        if not stems:
+    def mask(self, tagged: TaggedText) -> str:
+        text, view = tagged.text, PlainView.of(tagged.text)
+        plain, lowered = view.text, _lowered(view.text)
+        if not any(stem in lowered for stem in self._table.stems):
             return text
-        # This letter becomes two in lower case; without it both texts have the same offsets.
-        lowered = plain.replace("İ", "I").lower()
         parts: list[str] = []
         # How far secrets were replaced: in the view, and in the text.
         done = copied = 0
         before = _values_before_names(plain, lowered)
-        for end in sorted({*_ends(stems, lowered), *before}):
+        for end in sorted({*self._ends(lowered), *before}):
             name = self._name(lowered, end) if end > done else None
             leads = _LEADS.match(lowered, end) if name else None
             if name is None or (leads is None and end not in before):
@@ -250,17 +236,25 @@ class AssignmentMasker:
                 placed = _value_before(plain, before[end], known)
             for start, stop in placed.secrets(plain, known.kind) if placed else ():
                 if start >= done:
-                    parts += [text[copied : view.place(start)], indexed.label(known.pattern, plain[start:stop])]
+                    parts += [text[copied : view.place(start)], tagged.label(known.pattern, plain[start:stop])]
                     copied = view.place(stop - 1) + 1
                     done = stop
         return "".join((*parts, text[copied:])) if parts else text
 
     def announces(self, text: str) -> bool:
         """Return whether `text` has a name that may be followed by its value."""
-        indexed = IndexedText(PlainView.of(text).text)
-        stems = self._stems(indexed)
-        lowered = indexed.text.lower() if stems else ""
-        return any(self._name(lowered, end) for end in _ends(stems, lowered))
+        lowered = _lowered(PlainView.of(text).text)
+        return any(self._name(lowered, end) for end in self._ends(lowered))
+
+    def _ends(self, lowered: str) -> list[int]:
+        """Return the offsets where a name may end that is followed by a lead."""
+        ends: set[int] = set()
+        for stem in self._table.stems:
+            size, at = len(stem), 0
+            for before in lowered.split(stem)[:-1]:
+                at += len(before) + size
+                ends.add(at)
+        return [end for end in ends if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
 
     def _name(self, lowered: str, end: int) -> tuple[int, NameMeaning] | None:
         """Return where the name that ends here begins, and its meaning, or None if it announces nothing."""
@@ -276,23 +270,10 @@ class AssignmentMasker:
             return None
         return name_at, known
 
-    def _stems(self, indexed: IndexedText) -> list[str]:
-        """Return the stems with which a name in this text may end."""
-        words = indexed.words.replace("İ", "I").lower()
-        return self._table.stems(
-            IndexedText(" ".join(_STEM_CHARACTERS.runs(words, at_least=3)) if indexed.words is not indexed.text else words)
-        )
 
-
-def _ends(stems: Iterable[str], lowered: str) -> list[int]:
-    """Return the offsets where a name may end that is followed by a lead."""
-    ends: set[int] = set()
-    for stem in stems:
-        size, at = len(stem), 0
-        for before in lowered.split(stem)[:-1]:
-            at += len(before) + size
-            ends.add(at)
-    return [end for end in ends if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
+def _lowered(text: str) -> str:
+    """Return the text in lower case, with the same offsets: this letter would become two."""
+    return text.replace("İ", "I").lower()
 
 
 def _values_before_names(text: str, lowered: str) -> dict[int, Span]:

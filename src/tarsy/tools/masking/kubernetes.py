@@ -23,7 +23,7 @@ from tarsy.tools.masking.secret_json import (
     mask_whole,
     mask_within,
 )
-from tarsy.tools.masking.text_views import IndexedText
+from tarsy.tools.masking.text_views import TaggedText
 from tarsy.tools.masking.values import MASK_PREFIX, Span
 
 # Shorter strings contain no document.
@@ -41,20 +41,17 @@ _LOOSE_VALUE = re.compile(
 )
 
 
-def mask_kubernetes_secrets(indexed: IndexedText) -> str:
+def mask_kubernetes_secrets(tagged: TaggedText) -> str:
     """Mask the payload of every Secret in a text."""
-    text = indexed.text
-    mentions = indexed.held(MENTIONS)
-    if not mentions:
+    text = tagged.text
+    if not any(word in text for word in MENTIONS):
         return text
-    entries, nested = EntryMasker(indexed), partial(_mask_nested, indexed.tag)
+    entries, nested = EntryMasker(tagged), partial(_mask_nested, tagged.tag)
     whole = mask_whole(text, nested, entries)
     if whole is not None:
         return whole
     head, rest = mask_within(text, nested, entries)
-    # Masked JSON is serialized again and may contain mentions that the text did not; the cheap check comes first.
-    loose = any(word in rest for word in mentions) or IndexedText(rest).held(MENTIONS)
-    text = head + (_mask_loose(rest, entries) if loose else rest)
+    text = head + (_mask_loose(rest, entries) if any(word in rest for word in MENTIONS) else rest)
     # YAML's one-line style, whether or not its line belongs to a Secret.
     if "{" in text and re.search(r"kind: ?['\"]?Secret(?:List)?\b", text):
         text = _FLOW_PAYLOAD.sub(
@@ -69,7 +66,7 @@ def mask_kubernetes_secrets(indexed: IndexedText) -> str:
 def _mask_nested(tag: Tag | None, text: str) -> str:
     """Mask a string that contains a document of its own."""
     mentioned = len(text) > _SHORTEST_DOCUMENT and ("Secret" in text or "Opaque" in text)
-    return mask_kubernetes_secrets(IndexedText(text, tag)) if mentioned else text
+    return mask_kubernetes_secrets(TaggedText(text, tag)) if mentioned else text
 
 
 def _mask_loose(text: str, entries: EntryMasker) -> str:

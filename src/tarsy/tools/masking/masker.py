@@ -13,7 +13,7 @@ from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
 from tarsy.tools.masking.secret_json import MENTIONS
 from tarsy.tools.masking.stream import OPENERS, StreamMasker
-from tarsy.tools.masking.text_views import IndexedText, Prefilter, Rule
+from tarsy.tools.masking.text_views import Prefilter, Rule, TaggedText
 from tarsy.tools.masking.token_formats import mask_known_formats
 
 # Returns secrets that we got from others while the masker is in use, e.g. access tokens.
@@ -56,8 +56,8 @@ class KnownRules:
         # Passes texts without a secret that none may follow either.
         self.stream_prefilter = Prefilter(literals.union(OPENERS), for_long_words)
 
-    def mask(self, indexed: IndexedText) -> str:
-        return indexed.text if self._prefilter.passes(indexed.text) else _applied(self._rules, indexed)
+    def mask(self, tagged: TaggedText) -> str:
+        return tagged.text if self._prefilter.passes(tagged.text) else _applied(self._rules, tagged)
 
 
 @cache
@@ -108,7 +108,7 @@ class Masker:
         return masker
 
     def mask(self, text: str) -> str:
-        return _applied(self._rules, IndexedText(text, self.tag))
+        return _applied(self._rules, TaggedText(text, self.tag))
 
     __call__ = mask
 
@@ -141,26 +141,24 @@ class Unmasked:
         return ""
 
 
-def _applied(rules: Iterable[Rule], indexed: IndexedText) -> str:
+def _applied(rules: Iterable[Rule], tagged: TaggedText) -> str:
     for rule in rules:
-        masked = rule(indexed)
-        if masked != indexed.text:
-            indexed = IndexedText(masked, indexed.tag)
-    return indexed.text
+        tagged = TaggedText(rule(tagged), tagged.tag)
+    return tagged.text
 
 
 def _credentials(known: frozenset[str], obtained: Obtained) -> Rule:
-    def mask(indexed: IndexedText) -> str:
+    def mask(tagged: TaggedText) -> str:
         # The longest first: one may begin with another.
-        held = sorted((secret for secret in known.union(obtained()) if secret in indexed.text), key=len, reverse=True)
-        if not held:
-            return indexed.text
-        pattern = "|".join(re.escape(secret) for secret in held)
-        return re.sub(pattern, lambda found: indexed.label("credential", found.group()), indexed.text)
+        present = sorted((secret for secret in known.union(obtained()) if secret in tagged.text), key=len, reverse=True)
+        if not present:
+            return tagged.text
+        pattern = "|".join(re.escape(secret) for secret in present)
+        return re.sub(pattern, lambda found: tagged.label("credential", found.group()), tagged.text)
 
     return mask
 
 
 def _substitution(pattern: str, replacement: str) -> Rule:
     compiled = re.compile(pattern)
-    return lambda indexed: compiled.sub(replacement, indexed.text)
+    return lambda tagged: compiled.sub(replacement, tagged.text)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from urllib.parse import unquote
 
-from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, IndexedText, Rule
+from tarsy.tools.masking.text_views import LONG_WORD, Alphabet, Rule, TaggedText
 from tarsy.tools.masking.values import Span, is_placeholder, label
 
 _BEGIN_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
@@ -68,16 +68,16 @@ _BASE64_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "+/")
 _BASE64_RUN = re.compile(rf"([A-Za-z0-9+/]{{{LONG_WORD},}}+)={{0,2}}")
 
 
-def mask_private_keys(indexed: IndexedText) -> str:
-    return _mask_armour(indexed, _BEGIN_KEY, "private_key") if indexed.held(PRIVATE_KEYS) else indexed.text
+def mask_private_keys(tagged: TaggedText) -> str:
+    return _mask_armour(tagged, _BEGIN_KEY, "private_key") if any(word in tagged.text for word in PRIVATE_KEYS) else tagged.text
 
 
-def mask_certificates(indexed: IndexedText) -> str:
-    return _mask_armour(indexed, _BEGIN_CERTIFICATE, "certificate") if indexed.held(CERTIFICATES) else indexed.text
+def mask_certificates(tagged: TaggedText) -> str:
+    return _mask_armour(tagged, _BEGIN_CERTIFICATE, "certificate") if any(word in tagged.text for word in CERTIFICATES) else tagged.text
 
 
-def _mask_armour(indexed: IndexedText, begin: re.Pattern[str], pattern: str) -> str:
-    text = indexed.text
+def _mask_armour(tagged: TaggedText, begin: re.Pattern[str], pattern: str) -> str:
+    text = tagged.text
     parts: list[str] = []
     done = 0
     closed = True
@@ -89,25 +89,24 @@ def _mask_armour(indexed: IndexedText, begin: re.Pattern[str], pattern: str) -> 
             end = _ARMOUR.match(text, found.end())
         start, stop = found.start(), end.end() if end else found.end()
         # Without line breaks, which may be escaped; a key that is cut off cannot be compared.
-        parts += [text[done:start], indexed.label(pattern, _BREAKS.sub("", text[start:stop])) if closed else label(pattern)]
+        parts += [text[done:start], tagged.label(pattern, _BREAKS.sub("", text[start:stop])) if closed else label(pattern)]
         done = stop
     return "".join((*parts, text[done:]))
 
 
-def mask_ssh_keys(indexed: IndexedText) -> str:
-    text = indexed.text
-    return _SSH_KEY.sub(lambda found: indexed.label("ssh_key", found.group()), text) if indexed.held(SSH_KEYS) and " AAAA" in text else text
+def mask_ssh_keys(tagged: TaggedText) -> str:
+    text = tagged.text
+    return _SSH_KEY.sub(lambda found: tagged.label("ssh_key", found.group()), text) if " AAAA" in text else text
 
 
-def mask_password_hashes(indexed: IndexedText) -> str:
-    return (
-        _HASH.sub(lambda found: indexed.label("password", found.group()), indexed.text) if indexed.held(PASSWORD_HASHES) else indexed.text
-    )
+def mask_password_hashes(tagged: TaggedText) -> str:
+    return _HASH.sub(lambda found: tagged.label("password", found.group()), tagged.text) if "$" in tagged.text else tagged.text
 
 
-def mask_bearer(indexed: IndexedText) -> str:
+def mask_bearer(tagged: TaggedText) -> str:
     """Mask tokens in headers and cookies, and JSON Web Tokens anywhere."""
-    text, masked, held = indexed.text, partial(indexed.label, "token"), indexed.held(BEARERS)
+    text, masked = tagged.text, partial(tagged.label, "token")
+    held = [word for word in BEARERS if word in text]
     if not held:
         return text
     if "eyJ" in held:
@@ -120,7 +119,7 @@ def mask_bearer(indexed: IndexedText) -> str:
         text = _COOKIE.sub(_value_replaced(masked), text)
     if 'auth"' in held or "auth\\" in held:
         text = _AUTH_ENTRY.sub(_value_replaced(masked, lambda value: b":" in _decoded(value)), text)
-    return _mask_short_options(text, held, partial(indexed.label, "password"))
+    return _mask_short_options(text, held, partial(tagged.label, "password"))
 
 
 def _mask_short_options(text: str, held: list[str], masked: Callable[[str], str]) -> str:
@@ -159,8 +158,8 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def mask_emails(indexed: IndexedText) -> str:
-    text = indexed.text
+def mask_emails(tagged: TaggedText) -> str:
+    text = tagged.text
     if "@" not in text:
         return text
     parts: list[str] = []
@@ -173,7 +172,7 @@ def mask_emails(indexed: IndexedText) -> str:
             start -= 1
         in_url = text[max(0, start - 3) : start] == "://" or text[max(0, start - 1) : start] in {"/", ":"}
         if start >= done and not in_url and text[start:at] not in {"", "git"}:
-            parts += [text[done:start], indexed.label("email", text[start : domain.end(1)])]
+            parts += [text[done:start], tagged.label("email", text[start : domain.end(1)])]
             done = domain.end(1)
     return "".join((*parts, text[done:])) if parts else text
 
@@ -181,17 +180,17 @@ def mask_emails(indexed: IndexedText) -> str:
 def encoded_secrets(inner: Callable[[str], str]) -> Rule:
     """Return a rule for base64 that contains a secret: `inner` changes the decoded text."""
 
-    def mask(indexed: IndexedText) -> str:
+    def mask(tagged: TaggedText) -> str:
         secret: set[str] = set()
-        for run in _BASE64_CHARACTERS.runs(indexed.long_words, at_least=LONG_WORD):
+        for run in _BASE64_CHARACTERS.runs(tagged.text, at_least=LONG_WORD):
             with suppress(UnicodeDecodeError):
                 plain = _decoded(run).decode()
                 if inner(plain) != plain:
                     secret.add(run)
         if not secret:
-            return indexed.text
+            return tagged.text
         return _BASE64_RUN.sub(
-            lambda found: indexed.label("base64_secret", found.group(1)) if found.group(1) in secret else found.group(), indexed.text
+            lambda found: tagged.label("base64_secret", found.group(1)) if found.group(1) in secret else found.group(), tagged.text
         )
 
     return mask
@@ -226,14 +225,13 @@ _PORTS = (":5", ":6432:", ":6543:", ":*:")
 CONNECTION_STRINGS = ("@", *_PORTS)
 
 
-def mask_connection_strings(indexed: IndexedText) -> str:
-    text, words = indexed.text, indexed.words
-    masked = partial(_masked, partial(indexed.label, "password"))
-    if "@" in words:
-        text = masked(text, _url_passwords(text)) if "://" in words else text
-        text = masked(text, _go_passwords(text)) if "@/" in words or ")/" in words else text
-        text = masked(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in words else text
-    if indexed.held(_PORTS) and _PORT_FIELD.search(words):
+def mask_connection_strings(tagged: TaggedText) -> str:
+    text, masked = tagged.text, partial(_masked, partial(tagged.label, "password"))
+    if "@" in text:
+        text = masked(text, _url_passwords(text)) if "://" in text else text
+        text = masked(text, _go_passwords(text)) if "@/" in text or ")/" in text else text
+        text = masked(text, (found.span("value") for found in _ORACLE_ADDRESS.finditer(text))) if "oracle:" in text else text
+    if any(port in text for port in _PORTS) and _PORT_FIELD.search(text):
         for line in (_PGPASS, _PGPASS_PORT):
             text = masked(text, (found.span("value") for found in line.finditer(text)))
     return text

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any, cast
 
-from tarsy.tools.masking.text_views import IndexedText
+from tarsy.tools.masking.text_views import TaggedText
 from tarsy.tools.masking.values import MASKED, label
 
 _PATTERN = "kubernetes_secret"
@@ -61,8 +61,8 @@ _LONGEST_PLAIN = 120
 class EntryMasker:
     """Masks the entries of the Secrets in a text. Host, port, user and database are shown, unless they hold something else."""
 
-    def __init__(self, indexed: IndexedText) -> None:
-        self._label = partial(indexed.label, _PATTERN)
+    def __init__(self, tagged: TaggedText) -> None:
+        self._label = partial(tagged.label, _PATTERN)
 
     def masked(self, key: str, value: str, *, encoded: bool) -> str:
         """Return the value, or its replacement. Values of `data` are `encoded` in base64, and have the tag of what they encode."""

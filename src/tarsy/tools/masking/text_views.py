@@ -1,4 +1,4 @@
-"""Views of a text that the rules search instead of the text itself: its distinct words, the text without escapes, its runs of certain characters."""
+"""What the rules work on: a text with its tags, the text without escapes, its runs of certain characters, and a filter of harmless texts."""
 
 import re
 from bisect import bisect_right
@@ -18,63 +18,22 @@ _ESCAPED = re.compile(rf"\\(?:r\\{{1,8}}n|n|u(?:200[bcd]|2060|feff|00ad|001b{_CO
 _MORE_BACKSLASHES = 7
 # One of them is in every escape.
 _ESCAPED_LETTERS = "nNuU"
-# Splitting a shorter text into words takes longer than searching it.
+# A longer text is not filtered: it is masked as a whole, and its words are many.
 SHORT = 1024
 # No token and no encoded secret is shorter.
 LONG_WORD = 16
 
 
-class IndexedText:
-    """A text and its distinct words: a literal that is in no word is not in the text either.
+@dataclass(frozen=True, slots=True)
+class TaggedText:
+    """A text to mask; `tag` gives the secrets in it their tags."""
 
-    A megabyte of output repeats the same few words: searching each of them once is much less than searching every place.
-    `tag` gives the secrets in it their tags.
-    """
-
-    __slots__ = ("_letters", "_long_words", "_words", "tag", "text")
-
-    def __init__(self, text: str, tag: Tag | None = None) -> None:
-        self.text = text
-        self.tag = tag
-        self._words = text if len(text) <= SHORT else None
-        self._long_words: str | None = None
-        self._letters: frozenset[str] | None = None
-
-    @property
-    def words(self) -> str:
-        """Each word once, in no particular order; a short text as a whole."""
-        if self._words is None:
-            self._words = " ".join(set(self.text.split()))
-        return self._words
-
-    @property
-    def long_words(self) -> str:
-        """The words of at least `LONG_WORD` characters, in which tokens are searched."""
-        if self._long_words is None:
-            self._long_words = " ".join({word for word in self.words.split() if len(word) >= LONG_WORD})
-        return self._long_words
-
-    @property
-    def letters(self) -> frozenset[str]:
-        """The characters of the words, as far as they are ASCII."""
-        if self._letters is None:
-            encoded = self.words.encode(errors="replace")
-            begin = encoded[:SHORT]
-            # Few characters first occur later than this: deleting the known ones is faster than inspecting each.
-            self._letters = frozenset((begin + encoded.translate(None, begin)).decode("latin-1"))
-        return self._letters
+    text: str
+    tag: Tag | None = None
 
     def label(self, pattern: str, secret: str) -> str:
         """Return the replacement of a secret that is in the text."""
         return label(pattern, self.tag(secret) if self.tag else "")
-
-    def held(self, literals: Iterable[str]) -> list[str]:
-        """Return those of some literals (without spaces) that are in the text."""
-        words = self.words
-        if len(words) > SHORT:
-            # A text of few words has few letters, which rules out most literals without a search.
-            literals = filter(self.letters.issuperset, literals)
-        return [literal for literal in literals if literal in words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +44,9 @@ class PlainView:
     """
 
     text: str
-    _here: tuple[int, ...] = (0,)
-    _there: tuple[int, ...] = (0,)
+    # Where its parts begin, here and in the original.
+    _view_offsets: tuple[int, ...] = (0,)
+    _original_offsets: tuple[int, ...] = (0,)
 
     @classmethod
     def of(cls, original: str) -> "PlainView":
@@ -97,7 +57,7 @@ class PlainView:
         ):
             return cls(original)
         parts: list[str] = []
-        here, there = [0], [0]
+        view_offsets, original_offsets = [0], [0]
         size = done = 0
         for found in _ESCAPED.finditer(original):
             start, shown = found.start(), "\n" if found.group()[-1] in "nN" else ""
@@ -108,18 +68,18 @@ class PlainView:
             parts += [original[done:start], shown]
             size += start - done + len(shown)
             done = found.end()
-            here.append(size)
-            there.append(done)
-        return cls("".join((*parts, original[done:])), tuple(here), tuple(there)) if parts else cls(original)
+            view_offsets.append(size)
+            original_offsets.append(done)
+        return cls("".join((*parts, original[done:])), tuple(view_offsets), tuple(original_offsets)) if parts else cls(original)
 
     def place(self, at: int) -> int:
         """Return the offset in the original of the character at `at` of the view."""
-        part = bisect_right(self._here, at) - 1
-        return self._there[part] + at - self._here[part]
+        part = bisect_right(self._view_offsets, at) - 1
+        return self._original_offsets[part] + at - self._view_offsets[part]
 
 
 class Alphabet:
-    """The characters of a run; ASCII, because names and tokens are. None of them is a space, so a run lies in one word."""
+    """The characters of a run; ASCII, because tokens are. None of them is a space, so a run lies in one word."""
 
     def __init__(self, characters: str) -> None:
         allowed = frozenset(characters.encode("ascii"))
@@ -132,7 +92,7 @@ class Alphabet:
         return [run.decode("ascii") for run in runs if len(run) >= at_least]
 
 
-Rule = Callable[[IndexedText], str]
+Rule = Callable[[TaggedText], str]
 
 # In every escape, which may hide a name.
 _BACKSLASH = "\\"
@@ -161,4 +121,4 @@ class Prefilter:
                 return False
         if max(map(len, text.split()), default=0) < LONG_WORD:
             return True
-        return all(rule(IndexedText(text)) == text for rule in self._for_long_words)
+        return all(rule(TaggedText(text)) == text for rule in self._for_long_words)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
-from tarsy.tools.masking.text_views import Alphabet, IndexedText
+from tarsy.tools.masking.text_views import Alphabet, TaggedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,6 @@ class TokenFormat:
     pattern: str
     # Of the replacement.
     name: str
-    letters: frozenset[str]
-
-    @classmethod
-    def of(cls, literal: str, pattern: str, name: str) -> "TokenFormat":
-        return cls(literal, pattern, name, frozenset(literal))
 
     def masked(self, run: str, label: Callable[[str, str], str]) -> str:
         # Compiled when the literal first occurs: compiling all at once would block the event loop for a tenth of a second.
@@ -151,37 +146,29 @@ _BARE = (
 # Every token is a long run of such characters, and only these runs are searched. Escapes belong to their run.
 _TOKEN_CHARACTERS = Alphabet(string.ascii_letters + string.digits + "_.:~+/=%\\-")
 _SHORTEST = 20
-# In a longer run, searching each literal whose letters it has is faster than one expression for all of them.
+# In a longer run, searching each literal is faster than one expression for all of them.
 _LONG = 1024
 _RUN = re.compile(rf"[A-Za-z0-9_.:~+/=%\\-]{{{_SHORTEST},}}+")
 
 
 KNOWN_FORMATS = (
-    *(TokenFormat.of(literal, pattern, name) for literal, pattern, name in _MARKED),
-    *(
-        TokenFormat.of(prefix, _beginning(re.escape(prefix)) + body, name)
-        for prefixes, body, name in _PREFIXED
-        for prefix in prefixes.split()
-    ),
-    *(TokenFormat.of(literal, rf"{_ALONE}(?:{pattern})(?![\w/+-])", name) for literal, pattern, name in _BARE),
+    *(TokenFormat(literal, pattern, name) for literal, pattern, name in _MARKED),
+    *(TokenFormat(prefix, _beginning(re.escape(prefix)) + body, name) for prefixes, body, name in _PREFIXED for prefix in prefixes.split()),
+    *(TokenFormat(literal, rf"{_ALONE}(?:{pattern})(?![\w/+-])", name) for literal, pattern, name in _BARE),
 )
 # Grouped by their first letter, so that the matcher tries one branch per letter instead of one per format.
 _LITERALS = groupby(sorted({known.literal for known in KNOWN_FORMATS}), key=lambda literal: literal[0])
 _ANY_LITERAL = re.compile("|".join(f"(?:{'|'.join(map(re.escape, group))})" for _, group in _LITERALS))
 
 
-def mask_known_formats(indexed: IndexedText) -> str:
-    runs = _TOKEN_CHARACTERS.runs(indexed.long_words, at_least=_SHORTEST)
+def mask_known_formats(tagged: TaggedText) -> str:
+    runs = _TOKEN_CHARACTERS.runs(tagged.text, at_least=_SHORTEST)
     suspects = [run for run in runs if len(run) > _LONG or _ANY_LITERAL.search(run)]
-    if not suspects:
-        return indexed.text
-    # A text of few words has few letters, which rules out most literals without a search.
-    formats = [format_ for format_ in KNOWN_FORMATS if format_.letters <= indexed.letters]
     masked: dict[str, str] = {}
     for run in suspects:
         shown = run
-        for format_ in formats:
-            shown = format_.masked(shown, indexed.label)
+        for format_ in KNOWN_FORMATS:
+            shown = format_.masked(shown, tagged.label)
         if shown != run:
             masked[run] = shown
-    return _RUN.sub(lambda found: masked.get(found.group(), found.group()), indexed.text) if masked else indexed.text
+    return _RUN.sub(lambda found: masked.get(found.group(), found.group()), tagged.text) if masked else tagged.text
