@@ -10,6 +10,7 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from urllib.parse import unquote
 
@@ -28,7 +29,7 @@ _SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-
 # Each begins with a literal, so that the matcher can skip ahead.
 _BEARER = re.compile(r"earer[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)")
 _BASIC = re.compile(r"asic (?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/])")
-_JWT = re.compile(r"eyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*)?")
+_JWT = re.compile(r"(?P<value>eyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*)?)")
 _COOKIE = re.compile(r"ookie:[ \t]*(?P<value>[^\n\"']{4,4096})")
 _CURL_USER = re.compile(r"(?P<head>(?:-u|--user)[ =]['\"]?[\w.@-]{1,64}:)(?P<value>[^\s'\"]{1,256})")
 # `docker login -p x`, `sshpass -p x`, `redis-cli -a x`.
@@ -55,7 +56,6 @@ SSH_KEYS = ("AAAA",)
 PASSWORD_HASHES = ("$",)
 EMAILS = ("@",)
 IDENTIFIED = ("IDENTIFIED", "identified", "Identified")
-BEARERS = ("eyJ", "earer", "asic", "ookie:", 'auth"', "auth\\", "sshpass", "login", "redis-cli", "mysql", "mariadb", "-u", *IDENTIFIED)
 # From its `@` on.
 _DOMAIN = re.compile(r"@(?=([A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24}))(?![\w-]))")
 _LOCAL_PART = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
@@ -103,49 +103,6 @@ def mask_password_hashes(tagged: TaggedText) -> str:
     return _HASH.sub(lambda found: tagged.label("password", found.group()), tagged.text) if "$" in tagged.text else tagged.text
 
 
-def mask_bearer(tagged: TaggedText) -> str:
-    """Mask tokens in headers and cookies, and JSON Web Tokens anywhere."""
-    text, masked = tagged.text, partial(tagged.label, "token")
-    held = [word for word in BEARERS if word in text]
-    if not held:
-        return text
-    if "eyJ" in held:
-        text = _JWT.sub(lambda found: masked(found.group()) if _is_jwt(found.group()) else found.group(), text)
-    if "earer" in held:
-        text = _BEARER.sub(_value_replaced(masked, lambda value: any(char.isdigit() for char in value)), text)
-    if "asic" in held:
-        text = _BASIC.sub(_value_replaced(masked, lambda value: b":" in _decoded(value)), text)
-    if "ookie:" in held:
-        text = _COOKIE.sub(_value_replaced(masked), text)
-    if 'auth"' in held or "auth\\" in held:
-        text = _AUTH_ENTRY.sub(_value_replaced(masked, lambda value: b":" in _decoded(value)), text)
-    return _mask_short_options(text, held, partial(tagged.label, "password"))
-
-
-def _mask_short_options(text: str, held: list[str], masked: Callable[[str], str]) -> str:
-    replaced = _value_replaced(masked)
-    if "sshpass" in held or "redis-cli" in held or ("login" in held and " login" in text):
-        text = _SHORT_OPTION.sub(replaced, text)
-    if "mysql" in held or "mariadb" in held:
-        text = _GLUED_OPTION.sub(replaced, text)
-    if any(word in held for word in IDENTIFIED):
-        text = _IDENTIFIED.sub(replaced, text)
-    return _CURL_USER.sub(replaced, text) if "-u" in held else text
-
-
-def _value_replaced(masked: Callable[[str], str], counts: Callable[[str], bool] = bool) -> Callable[[re.Match[str]], str]:
-    """Return a replacement function that masks the value of a match, unless it is a placeholder or does not count."""
-
-    def replace(found: re.Match[str]) -> str:
-        value = found.group("value")
-        if is_placeholder(value) or not counts(value):
-            return found.group()
-        whole, start = found.group(), found.start()
-        return whole[: found.start("value") - start] + masked(value) + whole[found.end("value") - start :]
-
-    return replace
-
-
 def _is_jwt(text: str) -> bool:
     head = _decoded(text.partition(".")[0].replace("-", "+").replace("_", "/"))
     return head.startswith(b"{") and b'"' in head
@@ -156,6 +113,54 @@ def _decoded(text: str) -> bytes:
         return base64.b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         return b""
+
+
+@dataclass(frozen=True, slots=True)
+class _Credential:
+    """A form in which a credential is written: the group `value` of the pattern, if `is_secret` says so."""
+
+    # One of them is in every match.
+    literals: tuple[str, ...]
+    pattern: re.Pattern[str]
+    label: str
+    is_secret: Callable[[str], bool] = bool
+
+
+def _is_login(value: str) -> bool:
+    """Return whether base64 encodes a user and a password."""
+    return b":" in _decoded(value)
+
+
+_CREDENTIALS = (
+    _Credential(("eyJ",), _JWT, "token", _is_jwt),
+    _Credential(("earer",), _BEARER, "token", lambda value: any(map(str.isdigit, value))),
+    _Credential(("asic",), _BASIC, "token", _is_login),
+    _Credential(("ookie:",), _COOKIE, "token"),
+    _Credential(('auth"', "auth\\"), _AUTH_ENTRY, "token", _is_login),
+    _Credential(("sshpass", "redis-cli", " login"), _SHORT_OPTION, "password"),
+    _Credential(("mysql", "mariadb"), _GLUED_OPTION, "password"),
+    _Credential(IDENTIFIED, _IDENTIFIED, "password"),
+    _Credential(("-u",), _CURL_USER, "password"),
+)
+BEARERS = tuple(literal for each in _CREDENTIALS for literal in each.literals)
+
+
+def mask_bearer(tagged: TaggedText) -> str:
+    """Mask credentials in headers, cookies and command lines, and JSON Web Tokens anywhere."""
+    text = tagged.text
+    for credential in _CREDENTIALS:
+        if any(literal in text for literal in credential.literals):
+            text = credential.pattern.sub(partial(_with_masked_value, tagged, credential), text)
+    return text
+
+
+def _with_masked_value(tagged: TaggedText, credential: _Credential, found: re.Match[str]) -> str:
+    """Return the text of a match with its value masked, unless that is a placeholder or no secret."""
+    value = found["value"]
+    if is_placeholder(value) or not credential.is_secret(value):
+        return found.group()
+    whole, start = found.group(), found.start()
+    return whole[: found.start("value") - start] + tagged.label(credential.label, value) + whole[found.end("value") - start :]
 
 
 def mask_emails(tagged: TaggedText) -> str:
