@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from enum import StrEnum
 from importlib import import_module
 from typing import assert_never
@@ -15,7 +15,7 @@ from tarsy.llm.providers.replay import RecordingFiles, RecordingLoader, ReplayPr
 
 
 class Implementation(StrEnum):
-    """The provider implementations."""
+    """The provider implementations, by their modules."""
 
     REPLAY = "replay"
     GEMINI = "gemini"
@@ -43,25 +43,10 @@ def implementation_for(provider: ResolvedProvider, backend: LLMBackend) -> Imple
             assert_never(provider.type)
 
 
-# The packages that LangChain's models import with their first call.
-_LANGCHAIN_PACKAGES = {ProviderType.OPENAI: "langchain_openai", ProviderType.XAI: "langchain_xai"}
-
-
 def load_sdks(models: Iterable[tuple[ResolvedProvider, LLMBackend]]) -> None:
     """Import the SDKs of these models, which takes seconds, so that their first call is as fast as the next ones."""
     for provider, backend in models:
-        # A package that is not installed is reported by the first call.
-        with suppress(ImportError):
-            match implementation_for(provider, backend):
-                case Implementation.REPLAY:
-                    pass
-                case Implementation.GEMINI:
-                    import_module("tarsy.llm.providers.gemini")
-                case Implementation.ANTHROPIC:
-                    import_module("tarsy.llm.providers.anthropic")
-                case Implementation.LANGCHAIN:
-                    import_module("tarsy.llm.providers.langchain")
-                    import_module(_LANGCHAIN_PACKAGES[provider.type])
+        import_module(f"tarsy.llm.providers.{implementation_for(provider, backend)}")
 
 
 class InProcessLLMClient:

@@ -1,7 +1,4 @@
-"""LangChain's chat models, one per vendor, with retries, time limits and connections of our own.
-
-A vendor's package is imported when a provider of its type is first used; xai is an extra.
-"""
+"""LangChain's chat models, one per vendor, with retries, time limits and connections of our own. The package for xAI is an extra."""
 
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -10,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from langchain_core.language_models import BaseChatModel
+from langchain_openai import ChatOpenAI
+from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
 from tarsy.domain.llm import ProviderType
@@ -50,9 +49,6 @@ def make_model(key: ModelKey) -> ChatModel:
 
 
 def _openai(key: ModelKey) -> ChatModel:
-    from langchain_openai import ChatOpenAI  # noqa: PLC0415 - a vendor's SDK
-    from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - a vendor's SDK
-
     responses = _RESPONSES.match(key.model) is not None
     extra: dict[str, Any] = (
         # Nothing is stored at the vendor: its reasoning comes to us encrypted, and is sent back with the next turn.
@@ -79,7 +75,6 @@ def _xai(key: ModelKey) -> ChatModel:
         from langchain_xai import ChatXAI  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise ProviderNotInstalledError("xAI needs a package that is not installed: pip install 'tarsy[xai]'") from error
-    from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - a vendor's SDK
 
     address: dict[str, Any] = {"base_url": key.access.base_url} if key.access.base_url else {}
     http = DefaultAsyncHttpxClient(timeout=None, event_hooks=HOOKS)

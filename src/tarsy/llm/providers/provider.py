@@ -27,9 +27,16 @@ Block = dict[str, Any]
 
 
 class Provider(Protocol):
-    """Calls the models of one kind of service. Failures are ErrorChunks; only cancellation and bugs raise."""
+    """Calls the models of one kind of service."""
 
-    def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]: ...
+    def generate(self, request: GenerateInput, access: Access) -> AsyncGenerator[Chunk]:
+        """Stream the answer to a request. Failures of the call are ErrorChunks.
+
+        Raises:
+            CredentialsMissingError: no client can be made with these credentials.
+            ProviderNotInstalledError: the vendor's package is missing.
+        """
+        ...
 
     async def aclose(self) -> None: ...
 
