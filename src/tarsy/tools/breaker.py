@@ -1,4 +1,4 @@
-"""A circuit breaker: a server that could not be reached several times in a row is left alone for a while."""
+"""A circuit breaker: a server that could not be reached several times in a row is not connected to for a while."""
 
 import structlog
 
@@ -6,8 +6,8 @@ from tarsy.tools.failures import ToolServerError, Unreachable
 
 log = structlog.get_logger(__name__)
 
-# A server that restarts is missed once or twice.
-MOST_FAILURES = 3
+# While a server restarts, one or two attempts fail.
+MAX_FAILURES = 3
 # Short, because an agent that starts meanwhile works without the server's tools. An attempt at a server that hangs takes 30 s.
 OPEN_SECONDS = 10.0
 
@@ -21,12 +21,12 @@ class Breaker:
         self._open_until = 0.0
 
     def check(self, now: float) -> None:
-        """Permit an attempt to connect. After a break only one is permitted, whose result decides.
+        """Permit an attempt to connect. After the pause, a single one is let through, and its result decides.
 
         Raises:
-            Unreachable: the server is left alone; the text has the reason.
+            Unreachable: the pause is not over; the text has the reason for it.
         """
-        if self._last is None or self._failures < MOST_FAILURES:
+        if self._last is None or self._failures < MAX_FAILURES:
             return
         if now < self._open_until:
             wait = f"It could not be reached {self._failures} times in a row and is tried again in {self._open_until - now:.0f} s."
@@ -41,6 +41,6 @@ class Breaker:
         if error is self._last:
             return
         self._failures, self._last = self._failures + 1, error
-        if self._failures >= MOST_FAILURES:
+        if self._failures >= MAX_FAILURES:
             self._open_until = now + OPEN_SECONDS
             log.warning("tool_server.left_alone", server=error.server, failures=self._failures, seconds=OPEN_SECONDS)

@@ -28,8 +28,8 @@ from tarsy.tools.failures import (
     HttpFailure,
     ToolServerError,
     Unreachable,
+    current_http_failures,
     explain,
-    failures,
 )
 from tarsy.tools.http import send_cleanup
 from tarsy.tools.masking import Masker, StreamMasker
@@ -47,9 +47,9 @@ END_SECONDS = 10.0
 MAX_TOOL_PAGES = 100
 # More than a model can be offered.
 MAX_TOOLS = 1_000
-# The last lines that a server wrote outside the protocol often tell why it died.
+# The last lines that a server wrote outside the protocol are kept for the error message.
 KEPT_LINES = 5
-# Other servers first write why they will not start, and then a help text.
+# The first line with an error is kept as well, because some servers print their usage after it.
 _ERRORS = r"error|fatal|panic|exception|fail|cannot|could not|unable|invalid|denied|refused|no such|not found"
 ERROR_LINE = re.compile(rf"(?!.*\bwarn).*({_ERRORS})", re.IGNORECASE)
 LINE_EXCERPT = 300
@@ -125,8 +125,8 @@ class ToolServerConnection:
 
     async def run(self) -> None:
         """Connect, hold the session until it is stopped or lost, and clean up. Shielded: only `stop` and `abort` end it."""
-        seen: list[HttpFailure] = []
-        failures.set(seen)
+        http_failures: list[HttpFailure] = []
+        current_http_failures.set(http_failures)
         self._scope.deadline = anyio.current_time() + INITIALISE_SECONDS
         try:
             with self._scope:
@@ -142,9 +142,9 @@ class ToolServerConnection:
                     # The task group of a lost connection waits for it, so its end is limited.
                     self._scope.deadline = anyio.current_time() + END_SECONDS
             if not self.ready.is_set():
-                self.failure = self._unreachable(f"did not answer within {INITIALISE_SECONDS:.0f} s", seen)
+                self.failure = self._unreachable(f"did not answer within {INITIALISE_SECONDS:.0f} s", http_failures)
         except Exception as error:  # noqa: BLE001 - a boundary: an error of the SDK concerns this server alone
-            self.failure = self._unreachable(explain(error), seen)
+            self.failure = self._unreachable(explain(error), http_failures)
         finally:
             self._session = None
             self._flush_output()
@@ -152,11 +152,11 @@ class ToolServerConnection:
             self.ended.set()
         if self._stopped_by_owner and isinstance(self._endpoint, HttpEndpoint) and self._endpoint.cleanup_url is not None:
             # Tells the server that the execution is over.
-            seen.clear()
+            http_failures.clear()
             with anyio.move_on_after(CLEANUP_SECONDS, shield=True) as timeout:
-                await send_cleanup(self._endpoint, self._endpoint.cleanup_url, seen)
-            if seen or timeout.cancelled_caught:
-                problem = self._masker.mask(str(seen[-1]) if seen else f"no answer within {CLEANUP_SECONDS:.0f} s")
+                await send_cleanup(self._endpoint, self._endpoint.cleanup_url, http_failures)
+            if http_failures or timeout.cancelled_caught:
+                problem = self._masker.mask(str(http_failures[-1]) if http_failures else f"no answer within {CLEANUP_SECONDS:.0f} s")
                 log.warning("tool_server.cleanup_failed", server=self.server, problem=problem)
 
     def stop(self) -> None:
@@ -218,21 +218,21 @@ class ToolServerConnection:
     async def _request(self, request: Callable[[Session], Awaitable[T]]) -> T:
         session = self._session
         if session is None or self._stopping.is_set():
-            raise self._lost(never_ran=True)
-        seen: list[HttpFailure] = []
-        token = failures.set(seen)
+            raise self._lost(not_received=True)
+        http_failures: list[HttpFailure] = []
+        token = current_http_failures.set(http_failures)
         self._requests += 1
         try:
             return await request(session)
         except SessionError as error:
-            failure = seen[-1] if seen else None
+            failure = http_failures[-1] if http_failures else None
             if failure is not None and failure.is_auth:
                 raise AuthRejected(self.server, failure) from error
-            gone = failure is not None and (failure.unsent or failure.forgot_session)
-            over = error.over and not (failure and failure.is_unread)
-            if gone or over or (error.code == CONNECTION_CLOSED and self._stopping.is_set()):
+            not_received = failure is not None and (failure.unsent or failure.session_expired)
+            lost = error.connection_closed and not (failure and failure.too_large)
+            if not_received or lost or (error.code == CONNECTION_CLOSED and self._stopping.is_set()):
                 self._stopping.set()
-                raise self._lost(never_ran=gone, detail=str(failure) if failure else str(error)) from error
+                raise self._lost(not_received=not_received, detail=str(failure) if failure else str(error)) from error
             if failure is not None:
                 raise CallRejected(self.server, f"Tool server '{self.server}' failed: {failure}") from error
             text = f"Tool server '{self.server}' answered with error {error.code}: {error.message}"
@@ -244,19 +244,19 @@ class ToolServerConnection:
             text = f"Tool server '{self.server}' gave an answer that is not valid MCP: {clip(str(error), LINE_EXCERPT)}"
             raise BadAnswer(self.server, text) from error
         finally:
-            failures.reset(token)
+            current_http_failures.reset(token)
             self._requests -= 1
             if self._is_retired:
                 self.retire()
 
-    def _lost(self, *, never_ran: bool, detail: str = "") -> ConnectionLost:
+    def _lost(self, *, not_received: bool, detail: str = "") -> ConnectionLost:
         text = f"The connection to tool server '{self.server}' was lost" + (f" ({detail})" if detail else "")
-        return ConnectionLost(self.server, self._with_last_lines(text), never_ran=never_ran)
+        return ConnectionLost(self.server, self._with_last_lines(text), not_received=not_received)
 
-    def _unreachable(self, reason: str, seen: list[HttpFailure]) -> ToolServerError:
-        if seen and seen[-1].is_auth:
-            return AuthRejected(self.server, seen[-1])
-        text = f"Tool server '{self.server}' is not available: {seen[-1] if seen else reason}"
+    def _unreachable(self, reason: str, http_failures: list[HttpFailure]) -> ToolServerError:
+        if http_failures and http_failures[-1].is_auth:
+            return AuthRejected(self.server, http_failures[-1])
+        text = f"Tool server '{self.server}' is not available: {http_failures[-1] if http_failures else reason}"
         return Unreachable(self.server, self._with_last_lines(text))
 
     def _with_last_lines(self, text: str) -> str:
@@ -264,7 +264,7 @@ class ToolServerConnection:
         lines = list(self._last_lines)
         if self._first_error is not None and self._first_error not in lines:
             lines = [self._first_error, "…", *lines]
-        return f"{text}. It last said: {' | '.join(lines)}" if lines else text
+        return f"{text}. Its last output: {' | '.join(lines)}" if lines else text
 
     @asynccontextmanager
     async def _new_session(self) -> AsyncGenerator[Session]:

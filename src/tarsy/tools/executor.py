@@ -195,16 +195,16 @@ class McpToolExecutor:
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         """Run one call. Failures are results; `on_output` gets the tool's progress."""
         started = self._clock.monotonic()
-        begun = ToolResult(call=call, content="", started_at=self._clock.now())
-        ended = await self._checked_call(begun, on_output)
-        return replace(ended, duration_ms=milliseconds_since(started, self._clock))
+        pending = ToolResult(call=call, content="", started_at=self._clock.now())
+        result = await self._checked_call(pending, on_output)
+        return replace(result, duration_ms=milliseconds_since(started, self._clock))
 
-    async def _checked_call(self, begun: ToolResult, on_output: OnOutput) -> ToolResult:
+    async def _checked_call(self, pending: ToolResult, on_output: OnOutput) -> ToolResult:
         """Check the call against the tools of its server, then make it."""
-        call = begun.call
+        call = pending.call
 
         def refused(reason: str) -> ToolResult:
-            return ToolResult.refusal(call, reason, begun.started_at)
+            return ToolResult.refusal(call, reason, pending.started_at)
 
         name = ToolName.parse(call.name)
         known = ", ".join(self._servers) or "none"
@@ -225,10 +225,10 @@ class McpToolExecutor:
         arguments = parse_arguments(call.arguments, tool.parameters_schema)
         if isinstance(arguments, ArgumentProblem):
             return refused(arguments.message)
-        return await self._call(begun, server, tool, arguments, on_output)
+        return await self._call(pending, server, tool, arguments, on_output)
 
     async def _call(
-        self, begun: ToolResult, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput
+        self, pending: ToolResult, server: ToolServer, tool: ToolDefinition, arguments: Mapping[str, Any], on_output: OnOutput
     ) -> ToolResult:
         timeout = min(self._call_timeout, server.call_timeout or self._call_timeout)
         result: CallResult | LostCall | None = None
@@ -237,15 +237,15 @@ class McpToolExecutor:
                 result = await server.call(tool, arguments, limited_output(on_output))
         except ToolServerError as error:
             log.warning("tool.failed", tool=tool.name, kind=type(error).__name__)
-            return replace(begun, content=str(error), is_error=True)
+            return replace(pending, content=str(error), is_error=True)
         if isinstance(result, CallResult):
-            return replace(begun, content=clip_content(render(result)), is_error=bool(result.is_error))
-        # The end of the call was not seen.
-        fate = f"{LOST_CALL}: {'it can be called again without harm' if tool.safe_to_repeat else 'check before calling it again'}."
+            return replace(pending, content=clip_content(render(result)), is_error=bool(result.is_error))
+        # It is unknown whether the call took effect.
+        advice = f"{LOST_CALL}: {'it can be called again without harm' if tool.safe_to_repeat else 'check before calling it again'}."
         if isinstance(result, LostCall):
-            return replace(begun, content=f"{result.error}. {result.recovery} {fate}", is_error=True)
-        text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {fate} Ask for less, or use another tool."
-        return replace(begun, content=text, is_error=True, is_timeout=True)
+            return replace(pending, content=f"{result.error}. {result.recovery} {advice}", is_error=True)
+        text = f"{tool.name} did not finish within {timeout:g} s and was abandoned. {advice} Ask for less, or use another tool."
+        return replace(pending, content=text, is_error=True, is_timeout=True)
 
 
 def limited_output(on_output: OnOutput) -> OnOutput:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tarsy.kit.groups import leaves
 
-_FORGOTTEN = re.compile(r"session|not initiali[sz]ed", re.IGNORECASE)
+_SESSION_EXPIRED = re.compile(r"session|not initiali[sz]ed", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +25,13 @@ class HttpFailure:
         return self.status in {401, 403}
 
     @property
-    def forgot_session(self) -> bool:
+    def session_expired(self) -> bool:
         """Whether the server does not know the session any more: 404 by the specification, 400 with these words in many servers."""
-        return self.status == 404 or (self.status == 400 and _FORGOTTEN.search(self.detail) is not None)
+        return self.status == 404 or (self.status == 400 and _SESSION_EXPIRED.search(self.detail) is not None)
 
     @property
-    def is_unread(self) -> bool:
-        """Whether the server answered, with more than is read."""
+    def too_large(self) -> bool:
+        """Whether the response exceeded our limit for its size."""
         return self.status is not None and self.status < 400
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class HttpFailure:
 
 
 # The SDK sends a request in the context of the task that made it, so failures find their call even if several run at once.
-failures: ContextVar[list[HttpFailure] | None] = ContextVar("failures", default=None)
+current_http_failures: ContextVar[list[HttpFailure] | None] = ContextVar("current_http_failures", default=None)
 
 
 class ToolServerError(Exception):
@@ -56,11 +56,11 @@ class Unreachable(ToolServerError):  # noqa: N818 - the names are states, not "E
 
 
 class ConnectionLost(ToolServerError):  # noqa: N818 - as above
-    """The connection broke; `never_ran` if the server certainly did not receive the call."""
+    """The connection broke; `not_received`: the server certainly did not receive the call."""
 
-    def __init__(self, server: str, text: str, *, never_ran: bool) -> None:
+    def __init__(self, server: str, text: str, *, not_received: bool) -> None:
         super().__init__(server, text)
-        self.never_ran = never_ran
+        self.not_received = not_received
 
 
 class AuthRejected(ToolServerError):  # noqa: N818 - as above

@@ -26,7 +26,7 @@ CHECKS_PER_LISTING = 4
 PING_SECONDS = 10.0
 PROBE_SECONDS = 30.0
 # Of what a server answers to a probe.
-MAX_REFUSAL = 1_000
+MAX_PROBE_MESSAGE = 1_000
 # Sent to servers in place of an execution's id.
 MONITOR_ID = "health-monitor"
 
@@ -103,19 +103,19 @@ class HealthMonitor:
     async def _watch(self, server: ToolServer) -> None:
         executor = McpToolExecutor({server.name: server}, call_timeout=PROBE_SECONDS)
         # The listing after which the server was probed last, and why the probe failed.
-        probed, refusal = None, None
+        probed, probe_problem = None, None
         # The listing that was compared with the accepted tools last, and the difference.
         compared, difference = None, None
         for check in itertools.count(1):
             try:
                 problem = await _check(server)
                 if problem is None and server.listing is not probed and server.name in self._configs:
-                    probed, refusal = server.listing, await probe(executor, self._configs[server.name])
-                    refusal = refusal and server.masker.mask(clip(refusal, MAX_REFUSAL))
+                    probed, probe_problem = server.listing, await probe(executor, self._configs[server.name])
+                    probe_problem = probe_problem and server.masker.mask(clip(probe_problem, MAX_PROBE_MESSAGE))
                 if self._read_pin is not None and server.fingerprints and server.listing is not compared:
                     compared, pin = server.listing, await self._read_pin(server.name)
                     difference = self._warn_of_changes(server, pin, known=difference)
-                self._report(server, problem or refusal)
+                self._report(server, problem or probe_problem)
             except Exception as error:  # a boundary: an error of ours concerns the check of this server alone
                 log.exception("tool_server.check_broke", server=server.name)
                 self._report(server, f"The check of tool server '{server.name}' broke ({type(error).__name__}); the log has more.")

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import clip
 from tarsy.tools.endpoint import HttpEndpoint
-from tarsy.tools.failures import HttpFailure, failures
+from tarsy.tools.failures import HttpFailure, current_http_failures
 from tarsy.tools.oauth import AuthorizedTransport, NoTokenError
 from tarsy.tools.stdio import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES
 
@@ -94,18 +94,20 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
         self._on_failure = on_failure
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        # In this context, in which the failure finds its call; the SDK reads the body in any.
-        seen = failures.get()
-        # The server has received the call whose answer a request resumes: a failure to do so would be taken for one to call.
-        context = failures.set(None if _LAST_EVENT_ID in request.headers else seen)
+        # Read here: the SDK may read the body in another context.
+        http_failures = current_http_failures.get()
+        # The failure of a request that resumes an answer is not recorded: it would look as if the call itself had not been sent.
+        context = current_http_failures.set(None if _LAST_EVENT_ID in request.headers else http_failures)
         try:
             response = await self._exchange(request)
         finally:
-            failures.reset(context)
+            current_http_failures.reset(context)
         events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
         def refuse(reason: str) -> httpx2.StreamError:
-            self._record(request, response.status_code, f"{reason}. Ask for less, e.g. with a filter or a limit", seen=seen)
+            self._record(
+                request, response.status_code, f"{reason}. Ask for less, e.g. with a filter or a limit", http_failures=http_failures
+            )
             # The SDK takes other errors for the end of the connection, which would end the other calls too.
             return httpx2.StreamError(reason)
 
@@ -123,7 +125,7 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
             raise
         except httpx2.TransportError as error:
             unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError)
-            self._record(request, None, f"{type(error).__name__} {error}".strip(), unsent=unsent, seen=failures.get())
+            self._record(request, None, f"{type(error).__name__} {error}".strip(), unsent=unsent, http_failures=current_http_failures.get())
             raise
         response.request = request
         # A server may decline the stream of its own messages (GET) and the explicit end of a session (DELETE).
@@ -141,7 +143,12 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
         finally:
             await response.aclose()
         body = body[:MAX_ERROR_BYTES]
-        self._record(request, response.status_code, clip(body.decode(errors="replace").strip(), BODY_EXCERPT), seen=failures.get())
+        self._record(
+            request,
+            response.status_code,
+            clip(body.decode(errors="replace").strip(), BODY_EXCERPT),
+            http_failures=current_http_failures.get(),
+        )
         kind = {"content-type": response.headers.get("content-type", "text/plain")}
         return httpx2.Response(response.status_code, headers=kind, content=body, request=request)
 
@@ -149,12 +156,12 @@ class ObservedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     def _record(
-        self, request: httpx2.Request, status: int | None, detail: str, *, seen: list[HttpFailure] | None, unsent: bool = False
+        self, request: httpx2.Request, status: int | None, detail: str, *, http_failures: list[HttpFailure] | None, unsent: bool = False
     ) -> None:
         # Userinfo and query may hold credentials.
         url = str(request.url.copy_with(userinfo=b"", query=None, fragment=None))
-        if seen is not None:
-            seen.append(HttpFailure(method=request.method, url=url, status=status, detail=detail, unsent=unsent))
+        if http_failures is not None:
+            http_failures.append(HttpFailure(method=request.method, url=url, status=status, detail=detail, unsent=unsent))
         if self._on_failure is not None:
             self._on_failure()
 
@@ -237,10 +244,10 @@ class AcknowledgedPosts(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-async def send_cleanup(endpoint: HttpEndpoint, url: str, seen: list[HttpFailure]) -> None:
-    """Tell the server with a DELETE that the execution is over; a failure is added to `seen`."""
+async def send_cleanup(endpoint: HttpEndpoint, url: str, http_failures: list[HttpFailure]) -> None:
+    """Tell the server with a DELETE that the execution is over; a failure is added to `http_failures`."""
     try:
         async with http_client(endpoint, url=url) as client:
             await client.delete(url)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        seen.append(HttpFailure(method="DELETE", url=url.partition("?")[0], status=None, detail=str(error)))
+        http_failures.append(HttpFailure(method="DELETE", url=url.partition("?")[0], status=None, detail=str(error)))

@@ -11,23 +11,23 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Type
 from pydantic.alias_generators import to_camel
 
 
-class _Shape(BaseModel):
+class _McpModel(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel)
 
 
-class ToolHints(_Shape):
+class ToolHints(_McpModel):
     read_only_hint: bool | None = None
     destructive_hint: bool | None = None
     idempotent_hint: bool | None = None
 
 
-class ToolExecution(_Shape):
+class ToolExecution(_McpModel):
     """How a tool runs: `required` if it can be called only as a task, which we do not offer."""
 
     task_support: str | None = None
 
 
-class ListedTool(_Shape):
+class ListedTool(_McpModel):
     name: str
     title: str | None = None
     description: str | None = None
@@ -36,25 +36,25 @@ class ListedTool(_Shape):
     execution: ToolExecution | None = None
 
 
-class ToolPage(_Shape):
+class ToolPage(_McpModel):
     """One page of a server's list of tools."""
 
     tools: tuple[ListedTool, ...]
     next_cursor: str | None = None
 
 
-class TextBlock(_Shape):
+class TextBlock(_McpModel):
     type: Literal["text"]
     text: str
 
 
-class MediaBlock(_Shape):
+class MediaBlock(_McpModel):
     type: Literal["image", "audio"]
     data: str
     mime_type: str
 
 
-class LinkBlock(_Shape):
+class LinkBlock(_McpModel):
     type: Literal["resource_link"]
     uri: str
     name: str
@@ -63,18 +63,18 @@ class LinkBlock(_Shape):
     mime_type: str | None = None
 
 
-class TextResource(_Shape):
+class TextResource(_McpModel):
     uri: str
     text: str
 
 
-class BlobResource(_Shape):
+class BlobResource(_McpModel):
     uri: str
     blob: str
     mime_type: str | None = None
 
 
-class ResourceBlock(_Shape):
+class ResourceBlock(_McpModel):
     type: Literal["resource"]
     resource: TextResource | BlobResource
 
@@ -111,7 +111,7 @@ def _text(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-class CallResult(_Shape):
+class CallResult(_McpModel):
     """The answer of a tool."""
 
     content: Annotated[tuple[_TypedBlock, ...], BeforeValidator(readable_blocks)]
@@ -119,11 +119,11 @@ class CallResult(_Shape):
     is_error: bool = False
 
 
-class _LogCapability(_Shape):
+class _LogCapability(_McpModel):
     logging: dict[str, Any] | None = None
 
 
-class InitializeResult(_Shape):
+class InitializeResult(_McpModel):
     """A server's answer to the handshake."""
 
     protocol_version: str
@@ -152,7 +152,7 @@ def is_deeper_than(limit: int, value: Any) -> bool:
 def render(result: CallResult) -> str:
     """Return the text of all content blocks, and structured content unless the text repeats it. Blocks that are no text are described.
 
-    Structured content of very many values is taken for a repetition of any text.
+    Structured content of more than 10,000 values is left out if there is any text: comparing it would take too long.
     """
     parts = [_block(block) for block in result.content]
     structured = result.structured_content

@@ -11,7 +11,7 @@ import httpx2
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tarsy.tools.endpoint import MIN_CREDENTIAL, OAuthClient
-from tarsy.tools.failures import HttpFailure, failures
+from tarsy.tools.failures import HttpFailure, current_http_failures
 
 # An authorization server that takes longer is of no use to an agent.
 TOKEN_SECONDS = 15.0
@@ -77,8 +77,8 @@ class TokenSource:
             detail, cause = f"it took longer than {TOKEN_SECONDS:.0f} s", error
         except ValidationError as error:
             cause = error
-        if (seen := failures.get()) is not None:
-            seen.append(HttpFailure(method="POST", url=client.token_url.partition("?")[0], status=None, detail=detail))
+        if (http_failures := current_http_failures.get()) is not None:
+            http_failures.append(HttpFailure(method="POST", url=client.token_url.partition("?")[0], status=None, detail=detail))
         raise NoTokenError(detail) from cause
 
 

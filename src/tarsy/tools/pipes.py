@@ -47,10 +47,10 @@ class LineReader:
 
     def close(self) -> None:
         self._waiting.clear()
-        self._stop()
+        self._unregister()
         os.close(self._fd)
 
-    def _stop(self) -> None:
+    def _unregister(self) -> None:
         if self._loop is not None:
             self._loop.remove_reader(self._fd)
             self._loop = None
@@ -65,7 +65,7 @@ class LineReader:
         except OSError:
             data = b""
         if not data:
-            self._finish(loop)
+            self._end_of_file(loop)
             return
         if self._handler is None:
             # Dropped, so that a full pipe does not keep the server from ending.
@@ -83,7 +83,7 @@ class LineReader:
             # As the handler does not parse it, its ends suffice: they tell which request it answers.
             del self._parts[1:-1]
         if self._size > self._handler.limit:
-            self._end(OverflowError(f"a line of more than {self._handler.limit} bytes"))
+            self._give_up(OverflowError(f"a line of more than {self._handler.limit} bytes"))
         elif complete:
             self._handle_next(loop)
 
@@ -96,17 +96,17 @@ class LineReader:
         try:
             self._handler.on_line(line, size)
         except Exception as error:  # noqa: BLE001 - a boundary: the event loop called us, and could only log it
-            self._end(error)
+            self._give_up(error)
 
-    def _finish(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _end_of_file(self, loop: asyncio.AbstractEventLoop) -> None:
         """Handle the last line, which lacks its end if the server died while it wrote, and end."""
-        self._stop()
+        self._unregister()
         if self._parts:
             self._waiting.append((b"".join(self._parts), self._size))
             self._handle_next(loop)
-        self._end(None)
+        self._give_up(None)
 
-    def _end(self, reason: Exception | None) -> None:
+    def _give_up(self, reason: Exception | None) -> None:
         handler, self._handler = self._handler, None
         self._waiting.clear()
         self._parts.clear()
@@ -138,11 +138,11 @@ class PipeWriter:
 
     def close(self) -> None:
         if self._fd is not None:
-            self._stop(self._fd)
+            self._unregister(self._fd)
             os.close(self._fd)
             self._fd = None
 
-    def _stop(self, fd: int) -> None:
+    def _unregister(self, fd: int) -> None:
         if self._loop is not None:
             self._loop.remove_writer(fd)
             self._loop = None
@@ -164,5 +164,5 @@ class PipeWriter:
             unsent.clear()
             if self._on_closed is not None:
                 self._on_closed()
-        self._stop(fd)
+        self._unregister(fd)
         return True

@@ -18,8 +18,8 @@ from tarsy.tools.endpoint import Endpoint, uses_session_id
 
 # How long a stopped server, its process tree included, may take to end before its connection is cut.
 CLOSE_SECONDS = 10.0
-# How many servers may be ending after their executions have left them. Above it, an execution waits for its own.
-MOST_ENDING = 32
+# Servers whose end no execution waits for; above this, each execution waits for its own.
+MAX_ENDING = 32
 
 
 class ConnectionPool:
@@ -36,10 +36,10 @@ class ConnectionPool:
         # Stopped by the executions that had them.
         self._ending: set[ToolServerConnection] = set()
 
-    def adopt(self, connection: ToolServerConnection) -> bool:
-        """Take over a connection that its execution has stopped; return False if the execution has to wait for its end itself."""
+    def end_in_background(self, connection: ToolServerConnection) -> bool:
+        """Take over a connection that its execution has stopped; return False if the execution has to wait for its end."""
         self._ending = {one for one in self._ending if not one.ended.is_set()}
-        if len(self._ending) >= MOST_ENDING:
+        if len(self._ending) >= MAX_ENDING:
             return False
         self._ending.add(connection)
         return True

@@ -71,9 +71,9 @@ class SdkSession:
             answer = await self._session.send_request(request, result, progress_callback=progress)
         except MCPError as error:
             # The SDK makes up these messages when the connection ended; servers use the same code for errors of their own.
-            made_up = error.message == "Connection closed" or error.message.startswith("SSE stream")
-            over = error.code == CONNECTION_CLOSED and made_up
-            raise SessionError(error.code, error.message, data=error.data, over=over) from error
+            is_synthetic = error.message == "Connection closed" or error.message.startswith("SSE stream")
+            closed = error.code == CONNECTION_CLOSED and is_synthetic
+            raise SessionError(error.code, error.message, data=error.data, connection_closed=closed) from error
         return answer.model_dump(by_alias=True)
 
 

@@ -167,7 +167,7 @@ class ToolServer:
                 return LostCall(error, str(refused))
             except ToolServerError:
                 return LostCall(error, "It could not be re-established.")
-            if not (error.never_ran or tool.safe_to_repeat):
+            if not (error.not_received or tool.safe_to_repeat):
                 return LostCall(error, "The server is back.")
         try:
             return await connection.call(bare, arguments, on_output)
@@ -188,7 +188,7 @@ class ToolServer:
         if connection is None or self._shared:
             return
         connection.stop()
-        if self._pool is not None and self._pool.adopt(connection):
+        if self._pool is not None and self._pool.end_in_background(connection):
             self._connection = None
         else:
             await connection.ended.wait()

@@ -139,26 +139,26 @@ async def server_process(command: str, args: Sequence[str], env: Mapping[str, st
     """
     request = _request(command, args, env)
     async with kept_supervisor():
-        with ExitStack() as ours:
-            near, far = socket.socketpair()
-            ours.enter_context(near)
-            near.setblocking(False)
+        with ExitStack() as our_ends:
+            ours, theirs = socket.socketpair()
+            our_ends.enter_context(ours)
+            ours.setblocking(False)
             # It usually fits into the socket's buffer, so that the supervisor finds it at once.
-            rest = request[near.send(request) :]
-            with far, ExitStack() as theirs:
+            rest = request[ours.send(request) :]
+            with theirs, ExitStack() as their_ends:
                 their_stdin, writing = os.pipe()
-                theirs.callback(os.close, their_stdin)
+                their_ends.callback(os.close, their_stdin)
                 stdin = PipeWriter(writing)
-                ours.callback(stdin.close)
-                stdout, their_stdout = _output(ours, theirs)
-                stderr, their_stderr = _output(ours, theirs)
-                await run_sync(_supervisor.send, far, (their_stdin, their_stdout, their_stderr))
+                our_ends.callback(stdin.close)
+                stdout, their_stdout = _output(our_ends, their_ends)
+                stderr, their_stderr = _output(our_ends, their_ends)
+                await run_sync(_supervisor.send, theirs, (their_stdin, their_stdout, their_stderr))
             # If the supervisor is killed at this moment, the server never starts, and its pipes end.
             with suppress(ConnectionError):
                 while rest:
-                    await anyio.wait_writable(near)
-                    rest = rest[near.send(rest) :]
-            yield ServerProcess(stdin, stdout, stderr, near)
+                    await anyio.wait_writable(ours)
+                    rest = rest[ours.send(rest) :]
+            yield ServerProcess(stdin, stdout, stderr, ours)
 
 
 def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes:
@@ -172,10 +172,10 @@ def _request(command: str, args: Sequence[str], env: Mapping[str, str]) -> bytes
     return json.dumps([text(str(Path.cwd())), [text(word) for word in (command, *args)], variables]).encode() + b"\n"
 
 
-def _output(ours: ExitStack, theirs: ExitStack) -> tuple[LineReader, int]:
-    """Return a pipe for the server to write: our end and its own."""
+def _output(our_ends: ExitStack, their_ends: ExitStack) -> tuple[LineReader, int]:
+    """Return both ends of a pipe to which the server writes: ours and its own."""
     reading, writing = os.pipe()
-    theirs.callback(os.close, writing)
+    their_ends.callback(os.close, writing)
     pipe = LineReader(reading)
-    ours.callback(pipe.close)
+    our_ends.callback(pipe.close)
     return pipe, writing

@@ -30,14 +30,14 @@ OnProgress = Callable[[float, float | None, str | None], None]
 
 
 class SessionError(Exception):
-    """The server answered with an error, or, if `over`, the session has ended without an answer."""
+    """The server answered with an error, or, if `connection_closed`, the session has ended without an answer."""
 
-    def __init__(self, code: int, message: str, *, data: object = None, over: bool = False) -> None:
+    def __init__(self, code: int, message: str, *, data: object = None, connection_closed: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.data = data
-        self.over = over
+        self.connection_closed = connection_closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class StdioSession:
             try:
                 await self._request("logging/setLevel", {"level": "info"})
             except SessionError as error:
-                if error.over:
+                if error.connection_closed:
                     raise
 
     async def list_page(self, cursor: str | None) -> ToolPage:
@@ -191,4 +191,4 @@ class StdioSession:
 
 
 def _connection_closed() -> SessionError:
-    return SessionError(CONNECTION_CLOSED, "Connection closed", over=True)
+    return SessionError(CONNECTION_CLOSED, "Connection closed", connection_closed=True)

@@ -23,11 +23,11 @@ INHERITED = ("PATH", "HOME", "LANG")
 
 # One message. A result of as many characters as a model is shown (`MAX_CONTENT`) takes a third of it, with each character escaped.
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-# A server that writes a longer line is out of order.
+# A server that writes a longer line is broken; its connection is given up.
 MAX_LINE_BYTES = 64 * 1024 * 1024
 # Parsing so many values takes some 30 ms, in which nothing else happens; a megabyte of JSON seldom has more.
 MAX_MESSAGE_VALUES = 100_000
-# A server that sends so many requests, notifications and other lines between two answers is out of order.
+# A server that sends so many requests, notifications and other lines between two answers is broken; its connection is given up.
 MAX_UNANSWERED = 10_000
 MAX_STDERR_LINE = 64 * 1024
 
@@ -92,7 +92,7 @@ class Link:
         self._process.stdin.send(line, self._end)
 
     def detach(self) -> None:
-        """Ignore all further messages, because the session is over."""
+        """Ignore all further messages, because the session has ended."""
         self._on_message = self._on_end = None
         self._end()
 

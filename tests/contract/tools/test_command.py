@@ -74,7 +74,7 @@ def test_a_server_that_prints_its_cause_and_then_its_usage_is_reported_with_the_
     (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"mcp_servers": {"dying": {"transport": transport, "approval": "never"}}}))
     code, _, error = run("list", "dying", "--config", str(tmp_path))
     assert code == 1
-    assert "It last said: Error: kubeconfig /root/.kube/config: no such file | … | " in error
+    assert "Its last output: Error: kubeconfig /root/.kube/config: no such file | … | " in error
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows a process's environment to others")

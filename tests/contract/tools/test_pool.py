@@ -94,7 +94,7 @@ async def test_a_server_that_was_down_is_tried_again_by_the_next_execution() -> 
         await use(remote_server(remote), pool, "back again")
 
 
-async def test_a_server_that_fails_three_times_in_a_row_is_left_alone_until_the_configuration_is_renewed() -> None:
+async def test_a_server_that_fails_three_times_in_a_row_is_not_connected_to_until_the_configuration_is_renewed() -> None:
     async with http_fault_server() as remote, connection_pool() as pool:
         remote.refuse_all_with = 503
         warnings: list[str] = []
@@ -144,7 +144,7 @@ async def test_an_execution_does_not_wait_for_its_server_to_end_and_the_pool_doe
 
 
 async def test_an_execution_waits_for_its_server_while_many_others_are_ending(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "MOST_ENDING", 0)
+    monkeypatch.setattr(pool_module, "MAX_ENDING", 0)
     async with connection_pool() as pool:
         async with opened(fault("stubborn"), pool=pool) as tools:
             pid = int((await tools.call("fault.pid")).content)

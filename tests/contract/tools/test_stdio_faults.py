@@ -395,7 +395,7 @@ async def test_a_server_that_does_not_start_is_a_warning_and_the_others_work() -
 async def test_the_last_output_of_a_server_is_reported_though_its_line_has_no_end() -> None:
     async with opened(stdio("shell", "sh", "-c", "printf 'fatal: no licence' >&2")) as tools:
         (warning,) = (await tools.list()).warnings
-        assert warning.endswith("It last said: fatal: no licence")
+        assert warning.endswith("Its last output: fatal: no licence")
 
 
 async def test_a_command_that_no_system_could_run_is_a_warning_that_says_why() -> None:
@@ -416,7 +416,7 @@ async def test_bytes_that_are_no_text_reach_a_server_as_they_are() -> None:
 async def test_a_server_starts_with_no_signal_ignored(signal: str) -> None:
     async with opened(stdio("shell", "sh", "-c", f"echo begun >&2; kill -{signal} $$; echo survived >&2")) as tools:
         (warning,) = (await tools.list()).warnings
-        assert warning.endswith("It last said: begun")
+        assert warning.endswith("Its last output: begun")
 
 
 async def test_a_missing_variable_names_itself_and_its_setting() -> None:

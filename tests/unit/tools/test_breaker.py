@@ -2,7 +2,7 @@
 
 import pytest
 
-from tarsy.tools.breaker import MOST_FAILURES, OPEN_SECONDS, Breaker
+from tarsy.tools.breaker import MAX_FAILURES, OPEN_SECONDS, Breaker
 from tarsy.tools.failures import Unreachable
 
 
@@ -12,7 +12,7 @@ def away() -> Unreachable:
 
 def opened() -> Breaker:
     breaker = Breaker()
-    for _ in range(MOST_FAILURES):
+    for _ in range(MAX_FAILURES):
         breaker.check(0.0)
         breaker.failed(away(), 0.0)
     return breaker
@@ -36,6 +36,6 @@ def test_after_the_break_one_attempt_decides_for_all() -> None:
 
 def test_one_failure_that_many_executions_report_counts_once() -> None:
     breaker, error = Breaker(), away()
-    for _ in range(MOST_FAILURES + 1):
+    for _ in range(MAX_FAILURES + 1):
         breaker.failed(error, 0.0)
     breaker.check(0.0)
