@@ -1,8 +1,17 @@
-"""Secrets next to their name: `password: x`, `"token":"x"`, `API_KEY=x`, `--password x`, `<secret>x</secret>`, env entries,
-`passwords: [x, y]`, and "the password is x".
+"""Secrets next to their name.
 
-A name is found by its last word (its stem), which is searched as a literal, and judged as a whole. The code that reads what follows is
-bounded, so that no text can make it slow.
+A name is found by its suffix (`password` in `DB_PASSWORD`), which is searched as a literal, and judged as a whole by the name patterns. Between
+the name and its value is a separator of one of these kinds:
+
+- assign: `password: x`, `"token":"x"`, `API_KEY=x`, `passwords: [x, y]`
+- entry: `name: DB_PASSWORD` and then `value: x`, as in an environment; the value may also come first
+- item: `--password` and `x` as items of a list
+- tag: `<secret>x</secret>`
+- stated: "the password is x"; set: "set the password to x"
+- cell: the next cell of a table, or the second of two columns
+- gap: `--password x`, `PASSWORD 'x'`
+
+The code that reads what follows a name is bounded, so that no text can make it slow.
 """
 
 import re
@@ -25,29 +34,29 @@ from tarsy.tools.masking.values import (
 
 
 @dataclass(frozen=True, slots=True)
-class Announcement:
-    """Names that announce a secret, and what they reveal about it."""
+class NamePattern:
+    """Names of secrets, and what they reveal about the value."""
 
     pattern: str
     kind: Kind
-    stems: tuple[str, ...]
+    suffixes: tuple[str, ...]
     # Matches the whole name, in lower case.
     name: re.Pattern[str]
 
 
-def _names(pattern: str, kind: Kind, stems: str, name: str) -> Announcement:
-    return Announcement(
-        pattern, kind, tuple(stems.split()), re.compile(rf"(?:.*[_./?&$-]|)(?:{name})" if kind is Kind.NAMED else rf".*(?:{name})")
+def _names(pattern: str, kind: Kind, suffixes: str, name: str) -> NamePattern:
+    return NamePattern(
+        pattern, kind, tuple(suffixes.split()), re.compile(rf"(?:.*[_./?&$-]|)(?:{name})" if kind is Kind.REFERENCE else rf".*(?:{name})")
     )
 
 
 # The end of an escape is like the beginning of the name behind it: of a tab, and of a character in a URL or in JSON.
 _ESCAPE_ENDS = "t|[0-9a-f]{2}|u00[0-9a-f]{2}"
 # The special before the general: the first that matches a name counts.
-ANNOUNCEMENTS = (
+NAME_PATTERNS = (
     _names(
         "aws_secret_key",
-        Kind.NAMED,
+        Kind.REFERENCE,
         "key token",
         r"aws[_.-]?secret(?:[_.-]?access)?[_.-]?key|secret[_.-]?access[_.-]?key|aws[_.-]?session[_.-]?token",
     ),
@@ -55,7 +64,7 @@ ANNOUNCEMENTS = (
     _names("password", Kind.CERTAIN, "requirepass masterauth", r"requirepass|masterauth"),
     _names("password", Kind.LIKELY, "pass pwd pw", rf"(?:^(?:{_ESCAPE_ENDS})?|[_./?&$-]|db|user|root|admin|bind)(?:pass|pwd|pw)"),
     # Of PagerDuty; those of a message broker are like names of objects.
-    _names("api_key", Kind.NAMED, "key", r"\w*routing[_.-]?key"),
+    _names("api_key", Kind.REFERENCE, "key", r"\w*routing[_.-]?key"),
     _names(
         "api_key",
         Kind.LIKELY,
@@ -67,7 +76,7 @@ ANNOUNCEMENTS = (
     _names("token", Kind.LIKELY, "sessionid sessid sig signature", r"sessionid|phpsessid|[?&]sig|x-amz-signature|x-goog-signature"),
     _names("token", Kind.LIKELY, "credential credentials", r"credentials?"),
     _names("secret_key", Kind.LIKELY, "key", r"(?:secret|signing|encryption|master|private|access|hmac|shared|session|cookie)[_.-]?key"),
-    _names("secret_key", Kind.NAMED, "secret base salt", r"\w*secret|secret[_.-]?key[_.-]?base|hash[_.-]?salt"),
+    _names("secret_key", Kind.REFERENCE, "secret base salt", r"\w*secret|secret[_.-]?key[_.-]?base|hash[_.-]?salt"),
     _names(
         "certificate_authority_data",
         Kind.ENCODED,
@@ -89,8 +98,8 @@ ANNOUNCEMENTS = (
 )
 
 
-# The stems whose plural announces a list of secrets, and only a list: a plain value of a plural is mostly a count.
-_LISTED_STEMS = ("password", "passwd", "passphrase", "token", "secret", "key", "credential")
+# The suffixes whose plural names a list of secrets, and only a list: a plain value of a plural is mostly a count.
+_LISTED_SUFFIXES = ("password", "passwd", "passphrase", "token", "secret", "key", "credential")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,32 +112,32 @@ class NameMeaning:
 
 
 class NameTable:
-    """The announcements of some patterns."""
+    """The names of some patterns."""
 
     def __init__(self, patterns: frozenset[str]) -> None:
-        self._announcements = tuple(each for each in ANNOUNCEMENTS if each.pattern in patterns)
-        stems = {stem for each in self._announcements for stem in each.stems}
-        # With which a name may end.
-        self.stems = tuple(sorted(stems | {f"{stem}s" for stem in _LISTED_STEMS if stem in stems}))
+        self._patterns = tuple(each for each in NAME_PATTERNS if each.pattern in patterns)
+        suffixes = {suffix for each in self._patterns for suffix in each.suffixes}
+        # One of them ends each name.
+        self.suffixes = tuple(sorted(suffixes | {f"{suffix}s" for suffix in _LISTED_SUFFIXES if suffix in suffixes}))
         self.classify = lru_cache(maxsize=4096)(self._classify)
 
     def _classify(self, name: str) -> NameMeaning | None:
-        """Return the meaning of `name` (in lower case), or None if it announces no secret."""
+        """Return the meaning of `name` (in lower case), or None if it is not that of a secret."""
         # In prose, some names are two words.
         name = name.replace(" ", "_")
-        known = self._announced(name)
+        known = self._meaning(name)
         if known is None and name.endswith("s"):
-            known = self._announced(name[:-1])
+            known = self._meaning(name[:-1])
             return replace(known, plural=True) if known else None
         return known
 
-    def _announced(self, name: str) -> NameMeaning | None:
-        return next((NameMeaning(each.pattern, each.kind) for each in self._announcements if each.name.fullmatch(name)), None)
+    def _meaning(self, name: str) -> NameMeaning | None:
+        return next((NameMeaning(each.pattern, each.kind) for each in self._patterns if each.name.fullmatch(name)), None)
 
 
 _QUOTES = r"""\\{0,3}["'`]"""
-# After a stem: what may end a name, and what leads on to its value. The text is in lower case here.
-_LEADS = re.compile(
+# After a suffix: the end of the name, and the separator. The text is in lower case here.
+_SEPARATOR = re.compile(
     rf"""
     (?:[_-]?(?:value|b64|base64|encoded|\d{{1,2}}))?
     (?:
@@ -152,9 +161,9 @@ _NAME_AFTER_VALUE = re.compile(
     (?P<name>[\w./$&?-]{{1,100}}?)(?:[_-]?(?:value|b64|base64|encoded|\d{{1,2}}))?(?:{_QUOTES}|[ \t]{{0,8}}(?:[,}}\]\r\n]|\Z))""",
     re.VERBOSE,
 )
-# The characters with which a lead can begin, checked before the expression is tried.
-_LEAD_CHARS = frozenset("\\ \t\r\n:=>,*|vbe0123456789")
-_LEAD_PAIRS = frozenset(
+# The characters with which a separator can begin, checked before the expression is tried.
+_SEPARATOR_CHARS = frozenset("\\ \t\r\n:=>,*|vbe0123456789")
+_SEPARATOR_PAIRS = frozenset(
     first + second
     for firsts, seconds in (("_-", "vbe0123456789_:"), ("\"'`", "] \t\r\n:=,\\\"'`v"), ("]", " \t:="))
     for first in firsts
@@ -213,12 +222,12 @@ class AssignmentMasker:
     @property
     def literals(self) -> tuple[str, ...]:
         """Literals, in lower case, of which one is in every text without escapes that has something to mask."""
-        return self._table.stems
+        return self._table.suffixes
 
     def mask(self, tagged: TaggedText) -> str:
         text, view = tagged.text, PlainView.of(tagged.text)
         plain, lowered = view.text, _lowered(view.text)
-        if not any(stem in lowered for stem in self._table.stems):
+        if not any(suffix in lowered for suffix in self._table.suffixes):
             return text
         parts: list[str] = []
         # How far secrets were replaced: in the view, and in the text.
@@ -226,38 +235,38 @@ class AssignmentMasker:
         before = _values_before_names(plain, lowered)
         for end in sorted({*self._ends(lowered), *before}):
             name = self._name(lowered, end) if end > done else None
-            leads = _LEADS.match(lowered, end) if name else None
-            if name is None or (leads is None and end not in before):
+            separator = _SEPARATOR.match(lowered, end) if name else None
+            if name is None or (separator is None and end not in before):
                 continue
             name_at, known = name
-            placed = _values_after(plain, lowered, name_at, leads, known) if leads else None
+            values = _values_after(plain, lowered, name_at, separator, known) if separator else None
             # A name between two values has the second one.
-            if placed is None and end in before and not (leads and leads.lastgroup == "entry"):
-                placed = _value_before(plain, before[end], known)
-            for start, stop in placed.secrets(plain, known.kind) if placed else ():
+            if values is None and end in before and not (separator and separator.lastgroup == "entry"):
+                values = _value_before(plain, before[end], known)
+            for start, stop in values.secrets(plain, known.kind) if values else ():
                 if start >= done:
                     parts += [text[copied : view.place(start)], tagged.label(known.pattern, plain[start:stop])]
                     copied = view.place(stop - 1) + 1
                     done = stop
         return "".join((*parts, text[copied:])) if parts else text
 
-    def announces(self, text: str) -> bool:
+    def has_name(self, text: str) -> bool:
         """Return whether `text` has a name that may be followed by its value."""
         lowered = _lowered(PlainView.of(text).text)
         return any(self._name(lowered, end) for end in self._ends(lowered))
 
     def _ends(self, lowered: str) -> list[int]:
-        """Return the offsets where a name may end that is followed by a lead."""
+        """Return the offsets where a name may end that is followed by a separator."""
         ends: set[int] = set()
-        for stem in self._table.stems:
-            size, at = len(stem), 0
-            for before in lowered.split(stem)[:-1]:
+        for suffix in self._table.suffixes:
+            size, at = len(suffix), 0
+            for before in lowered.split(suffix)[:-1]:
                 at += len(before) + size
                 ends.add(at)
-        return [end for end in ends if lowered[end : end + 1] in _LEAD_CHARS or lowered[end : end + 2] in _LEAD_PAIRS]
+        return [end for end in ends if lowered[end : end + 1] in _SEPARATOR_CHARS or lowered[end : end + 2] in _SEPARATOR_PAIRS]
 
     def _name(self, lowered: str, end: int) -> tuple[int, NameMeaning] | None:
-        """Return where the name that ends here begins, and its meaning, or None if it announces nothing."""
+        """Return where the name that ends here begins, and its meaning, or None if it is not that of a secret."""
         earliest = max(0, end - _NAME_WINDOW)
         name_at = earliest + len(lowered[earliest:end].rstrip(_NAME_CHARS))
         # In prose, an API key is written in two words.
@@ -304,18 +313,18 @@ def _value_before(text: str, span: Span, known: NameMeaning) -> FoundValues | No
     return None if known.plural or is_sentence else FoundValues([span])
 
 
-def _values_after(text: str, lowered: str, name_at: int, leads: re.Match[str], known: NameMeaning) -> FoundValues | None:
+def _values_after(text: str, lowered: str, name_at: int, separator: re.Match[str], known: NameMeaning) -> FoundValues | None:
     """Return the values after a name, or None if there are none."""
-    at, kind = leads.end(), leads.lastgroup
+    at, kind = separator.end(), separator.lastgroup
     # A value, perhaps in quotes, that an earlier rule has masked.
     opens = text[at : at + 2].find("[")
     if opens != -1 and text.startswith(MASK_PREFIX, at + opens):
         return None
     if kind == "assign":
-        return _assigned(text, name_at, leads, known)
+        return _assigned(text, name_at, separator, known)
     certain = known.kind is Kind.CERTAIN
-    if known.plural or not _leads_on(text, lowered, name_at, leads, certain=certain):
-        return _in_cell(text, name_at, leads) if kind == "cell" and certain and not known.plural else None
+    if known.plural or not _separator_confirmed(text, lowered, name_at, separator, certain=certain):
+        return _in_cell(text, name_at, separator) if kind == "cell" and certain and not known.plural else None
     if kind == "tag":
         closing = _TAG_BEGINS.search(text, at, at + 4096)
         return FoundValues([(at, closing.start())]) if closing and closing.start() > at else None
@@ -325,9 +334,9 @@ def _values_after(text: str, lowered: str, name_at: int, leads: re.Match[str], k
     return FoundValues([span], prose=kind in {"gap", "cell"}, stated=kind in {"stated", "set"})
 
 
-def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, certain: bool) -> bool:
-    """Return whether the text before the name confirms the lead after it."""
-    match leads.lastgroup:
+def _separator_confirmed(text: str, lowered: str, name_at: int, separator: re.Match[str], *, certain: bool) -> bool:
+    """Return whether the text before the name confirms that the match after it is a separator."""
+    match separator.lastgroup:
         case "entry":
             return _BEFORE_ENTRY.search(lowered, max(0, name_at - 20), name_at) is not None
         case "tag":
@@ -337,14 +346,14 @@ def _leads_on(text: str, lowered: str, name_at: int, leads: re.Match[str], *, ce
         case "set":
             return certain and _BEFORE_SET.search(lowered, max(0, name_at - 80), name_at) is not None
         case "gap" | "cell":
-            return _takes_next_word(text, lowered, name_at, leads.end(), certain=certain)
+            return _takes_next_word(text, lowered, name_at, separator.end(), certain=certain)
         case _:
             return True
 
 
-def _assigned(text: str, name_at: int, leads: re.Match[str], known: NameMeaning) -> FoundValues | None:
+def _assigned(text: str, name_at: int, separator: re.Match[str], known: NameMeaning) -> FoundValues | None:
     """Return the values after a sign: a list, one value, or values on the lines below."""
-    at, sign = leads.end(), leads.group()
+    at, sign = separator.end(), separator.group()
     if text[at : at + 1] == "[":
         return FoundValues(listed_spans(text, at + 1))
     earliest = max(0, name_at - _NAME_WINDOW)
@@ -358,14 +367,14 @@ def _assigned(text: str, name_at: int, leads: re.Match[str], known: NameMeaning)
     return FoundValues([span], prose=not alone and ": " in sign)
 
 
-def _in_cell(text: str, name_at: int, leads: re.Match[str]) -> FoundValues | None:
+def _in_cell(text: str, name_at: int, separator: re.Match[str]) -> FoundValues | None:
     """Return the value in the next cell of a table, or in the second of two columns; far more often a cell describes it."""
-    found = _CELL.match(text, leads.end())
-    if found is None or not is_stated_secret(found["value"], Kind.NAMED, quoted=False):
+    found = _CELL.match(text, separator.end())
+    if found is None or not is_stated_secret(found["value"], Kind.REFERENCE, quoted=False):
         return None
     earliest = max(0, name_at - _NAME_WINDOW)
     before = text[max(text.rfind("\n", earliest, name_at) + 1, earliest) : name_at]
-    if "|" not in leads.group() and (before.strip() or text[found.end() : found.end() + 1] not in {"", "\r", "\n"}):
+    if "|" not in separator.group() and (before.strip() or text[found.end() : found.end() + 1] not in {"", "\r", "\n"}):
         return None
     return FoundValues([found.span("value")])
 

@@ -20,8 +20,8 @@ from tarsy.tools.masking.secret_json import (
     PAYLOADS,
     SECRET_TYPE,
     EntryMasker,
-    mask_whole,
-    mask_within,
+    mask_document,
+    mask_embedded,
 )
 from tarsy.tools.masking.text_views import TaggedText
 from tarsy.tools.masking.values import MASK_PREFIX, Span
@@ -32,7 +32,7 @@ _SHORTEST_DOCUMENT = 20
 # In JSON that does not parse, quoted once or more often. Each begins with a literal, so that the matcher can skip ahead.
 _LOOSE_PAYLOAD = re.compile(r"""ata(?:(?<=["']data)|(?<=["']stringData))\\*["']\s{0,8}:\s{0,8}\{""")
 _FLOW_PAYLOAD = re.compile(r"ata:(?:(?<=\bdata:)|(?<=\bstringData:))(?P<gap>\s{0,8})\{(?P<body>[^{}]{0,1048576})(?:\}|\Z)")
-_AFTER_WORDS = (
+_AFTER_TEXT_ON_FIRST_LINE = (
     re.compile(r"""kind: Secret(?<=[^\s"'{,-] kind: Secret)(?:List)?\r?\n"""),
     re.compile(r"""apiVersion: (?<=[^\s"'{,-] apiVersion: )[\w./]{1,80}\r?\n"""),
 )
@@ -47,10 +47,10 @@ def mask_kubernetes_secrets(tagged: TaggedText) -> str:
     if not any(word in text for word in MENTIONS):
         return text
     entries, nested = EntryMasker(tagged), partial(_mask_nested, tagged.tag)
-    whole = mask_whole(text, nested, entries)
+    whole = mask_document(text, nested, entries)
     if whole is not None:
         return whole
-    head, rest = mask_within(text, nested, entries)
+    head, rest = mask_embedded(text, nested, entries)
     text = head + (_mask_loose(rest, entries) if any(word in rest for word in MENTIONS) else rest)
     # YAML's one-line style, whether or not its line belongs to a Secret.
     if "{" in text and re.search(r"kind: ?['\"]?Secret(?:List)?\b", text):
@@ -59,7 +59,7 @@ def mask_kubernetes_secrets(tagged: TaggedText) -> str:
         )
     text = mask_yaml(text, entries)
     # YAML whose first line begins with other words.
-    at = min((found.start() for begin in _AFTER_WORDS if (found := begin.search(text))), default=None)
+    at = min((found.start() for begin in _AFTER_TEXT_ON_FIRST_LINE if (found := begin.search(text))), default=None)
     return text if at is None else text[:at] + mask_yaml(text[at:], entries)
 
 

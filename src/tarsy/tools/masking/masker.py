@@ -12,7 +12,7 @@ from tarsy.tools.masking import patterns
 from tarsy.tools.masking.assignments import AssignmentMasker
 from tarsy.tools.masking.kubernetes import mask_kubernetes_secrets
 from tarsy.tools.masking.secret_json import MENTIONS
-from tarsy.tools.masking.stream import OPENERS, StreamMasker
+from tarsy.tools.masking.stream import BEFORE_SECRETS, StreamMasker
 from tarsy.tools.masking.text_views import Prefilter, Rule, TaggedText
 from tarsy.tools.masking.token_formats import mask_known_formats
 
@@ -23,7 +23,7 @@ Obtained = Callable[[], Iterable[str]]
 ListedRule = tuple[Rule, tuple[str, ...]]
 
 # Unmistakable secrets, which are masked with every configuration.
-FLOOR: tuple[ListedRule, ...] = (
+ALWAYS_MASKED: tuple[ListedRule, ...] = (
     (mask_kubernetes_secrets, MENTIONS),
     (patterns.mask_private_keys, patterns.PRIVATE_KEYS),
     (mask_known_formats, ()),
@@ -43,7 +43,7 @@ class KnownRules:
 
     def __init__(self, names: frozenset[str]) -> None:
         assignments = AssignmentMasker(names)
-        listed = [*FLOOR, *(rule for name, rule in _RULES.items() if name in names), (assignments.mask, assignments.literals)]
+        listed = [*ALWAYS_MASKED, *(rule for name, rule in _RULES.items() if name in names), (assignments.mask, assignments.literals)]
         if "email" in names:
             listed.append((patterns.mask_emails, patterns.EMAILS))
         if "base64_secret" in names:
@@ -54,7 +54,7 @@ class KnownRules:
         # Passes texts that none of the rules changes.
         self._prefilter = Prefilter(literals, for_long_words)
         # Passes texts without a secret that none may follow either.
-        self.stream_prefilter = Prefilter(literals.union(OPENERS), for_long_words)
+        self.stream_prefilter = Prefilter(literals.union(BEFORE_SECRETS), for_long_words)
 
     def mask(self, tagged: TaggedText) -> str:
         return tagged.text if self._prefilter.passes(tagged.text) else _applied(self._rules, tagged)

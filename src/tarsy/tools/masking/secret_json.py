@@ -43,7 +43,7 @@ _MAX_MISSES = 50
 MaskNested = Callable[[str], str]
 
 _WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# The keys of entries that say where a secret is used.
+# The keys whose values are shown: host, port, user, database.
 _PLAIN_KEY = re.compile(
     r"(?:.*[_.-]|pg|db|mysql|postgres)?(?:(?P<port>port)|(?P<host>host(?:_?name)?)|(?P<name>user(?:_?name)?|db(?:_?name)?|database(?:_?name)?))"
 )
@@ -87,7 +87,7 @@ def _decoded(value: str) -> str:
     return value
 
 
-def mask_whole(text: str, nested: MaskNested, entries: EntryMasker) -> str | None:
+def mask_document(text: str, nested: MaskNested, entries: EntryMasker) -> str | None:
     """Mask a text that is one JSON value and nothing else; return None if it is not."""
     if text[:1] not in {"{", "["} and text.lstrip()[:1] not in {"{", "["}:
         return None
@@ -102,11 +102,11 @@ def mask_whole(text: str, nested: MaskNested, entries: EntryMasker) -> str | Non
     return f"{text[:start]}{_dumped(value, bare)}{text[start + len(bare) :]}"
 
 
-def mask_within(text: str, nested: MaskNested, entries: EntryMasker) -> tuple[str, str]:
+def mask_embedded(text: str, nested: MaskNested, entries: EntryMasker) -> tuple[str, str]:
     """Mask each JSON value in a longer text. Return the text in two parts; the second begins with the first JSON that does not parse."""
     parts: list[str] = []
     done = 0
-    sound: int | None = None
+    parts_before_error: int | None = None
     decoder = json.JSONDecoder(strict=False)
     misses = 0
     for found in _START.finditer(text):
@@ -118,9 +118,9 @@ def mask_within(text: str, nested: MaskNested, entries: EntryMasker) -> tuple[st
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            if sound is None:
+            if parts_before_error is None:
                 parts.append(text[done:start])
-                done, sound = start, len(parts)
+                done, parts_before_error = start, len(parts)
             misses += 1
             if misses > _MAX_MISSES:
                 break
@@ -131,7 +131,8 @@ def mask_within(text: str, nested: MaskNested, entries: EntryMasker) -> tuple[st
         elif end - start > 2:
             parts.append(text[done:end])
             done = end
-    return "".join(parts[:sound]), "".join(parts[len(parts) if sound is None else sound :]) + text[done:]
+    before_error = len(parts) if parts_before_error is None else parts_before_error
+    return "".join(parts[:before_error]), "".join((*parts[before_error:], text[done:]))
 
 
 def _mask_value(value: Any, nested: MaskNested, entries: EntryMasker, *, in_secret_list: bool) -> bool:

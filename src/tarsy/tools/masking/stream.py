@@ -21,26 +21,26 @@ _CONTEXT = 256
 _LONGEST_BLOCK = 256 * 1024
 
 _KEY_BEGINS, _KEY_ENDS = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----|PuTTY-User-Key-File-\d"), re.compile(r"-----END |Private-MAC:")
-# Text that a secret may follow after a space or on a later line, besides the names that announce one.
-_OPENING = re.compile(
+# Text that a secret may follow after a space or on a later line, besides the names of secrets.
+_SECRET_MAY_FOLLOW = re.compile(
     r"""-----BEGIN\ |PuTTY-User-Key-File|apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|earer[ ]|asic[ ]|ookie:
     |(?:^|\s)-u|--user|sshpass|login|redis-cli|mysql|mariadb|auth["'\\]|ssh-|ecdsa-|machine\s|default\s|:\d{4,5}:|:\*:|(?i:identified)|[Vv]alue["'`\\]*\s{0,4}[:=]""",
     re.VERBOSE,
 )
 # Literals of which one is in every match of it.
-OPENERS = (
+BEFORE_SECRETS = (
     *("-----BEGIN", "PuTTY-User", "apiVersion", "kind", "data", "Opaque", "kubernetes.io/", "earer", "asic", "ookie:", "-u", "sshpass"),
     *("login", "redis-cli", "mysql", "mariadb", "auth", "ssh-", "ecdsa-", "machine", "default", ":*:", "alue", *IDENTIFIED),
     *(f":{digit}" for digit in range(10)),
 )
 # Lines of an object that may turn out to be a Secret, of a .netrc, and of an entry whose name may follow: other lines tell what they are.
-_OBJECT = re.compile(
+_DEPENDS_ON_OTHER_LINES = re.compile(
     r"""apiVersion|kind["'\\]*:|data["'\\]*:|Opaque|kubernetes\.io/|\b(?:machine\s+\S+|default)(?:\s+login\s+\S+)?\s*$
     |[Vv]alue["'`\\]*\s{0,4}:|^\s*[Vv]alue\s{0,4}=""",
     re.VERBOSE,
 )
 # Lines after which a value may follow on the next one; whether it would be masked there is tried out with a probe.
-_MAY_LEAD_ON = re.compile(r"""[:|>\[,\\"'{(=]\s*\Z|:\s*\#|(?:name|key)["'\\]*\s*[:=]|-\S+\s*\Z""")
+_MAY_CONTINUE_BELOW = re.compile(r"""[:|>\[,\\"'{(=]\s*\Z|:\s*\#|(?:name|key)["'\\]*\s*[:=]|-\S+\s*\Z""")
 _PROBE = "Zq9x7Wv3probe"
 _PROBES = tuple(form.format(_PROBE) for form in ("{}", '"{}"', "- {}", "value: {}", '"value": "{}"'))
 # The beginning of a line that continues the one before it: indented, an item, a quotation, a bracket, a further key.
@@ -56,9 +56,9 @@ _names = AssignmentMasker(frozenset(PATTERNS))
 
 
 class StreamMasker:
-    """Takes a text in pieces and returns it masked, each part as soon as it is certain. `by_words`: also parts of lines.
+    """Takes a text in pieces and returns it masked, each part as soon as it is certain; without `by_words`, whole lines only.
 
-    Text that passes the `prefilter` contains no secret and announces none.
+    Text that passes the `prefilter` contains no secret, and nothing that one may follow.
     """
 
     def __init__(self, mask: Callable[[str], str], *, by_words: bool, prefilter: Prefilter | None = None) -> None:
@@ -71,7 +71,7 @@ class StreamMasker:
         self._passed: str = ""
         self._rest: list[str] = []
         self._size = 0
-        self._opens = False
+        self._line_held = False
         # The lines held back, the first perhaps without its beginning, and the part of it that was passed on.
         self._block: list[str] = []
         self._before_block: str = ""
@@ -92,7 +92,7 @@ class StreamMasker:
             self._size += len(rest)
             if self._size > _LONGEST_BLOCK:
                 self._end_line(out)
-            elif self._by_words and not self._opens and (self._harmless or self._size >= _BATCH) and _SPACE.search(rest):
+            elif self._by_words and not self._line_held and (self._harmless or self._size >= _BATCH) and _SPACE.search(rest):
                 self._pass_words(out)
         return "".join(out)
 
@@ -114,17 +114,17 @@ class StreamMasker:
                 return
             if self._goes_on(text):
                 # The rest of this line waits until it is complete.
-                self._opens = True
+                self._line_held = True
                 return
             self._release(out)
         harmless = self._stays_harmless(words)
         if not harmless and self._size < _BATCH:
             return
-        # An announcement may begin with the last word that was passed on: `api ` before `key`.
+        # A name may begin with the last word that was passed on: `api ` before `key`.
         last_word = self._passed[self._passed.rstrip().rfind(" ") + 1 :]
-        if self._in_key or not words or (not harmless and self._opening(last_word + words)):
+        if self._in_key or not words or (not harmless and self._secret_may_follow(last_word + words)):
             # The rest of this line waits until it is complete.
-            self._opens = bool(words)
+            self._line_held = bool(words)
             return
         out.append(words if harmless else self._masked_after(self._passed, words))
         self._passed = (self._passed + out[-1])[-_CONTEXT:]
@@ -134,15 +134,15 @@ class StreamMasker:
     def _end_line(self, out: list[str]) -> None:
         line: str = "".join(self._rest)
         passed: str = self._passed
-        self._rest, self._size, self._passed, self._opens = [], 0, "", False
+        self._rest, self._size, self._passed, self._line_held = [], 0, "", False
         whole = passed + line
         if self._block and not self._goes_on(whole):
             self._release(out)
         was_in_key, harmless = self._in_key, self._stays_harmless(line)
         self._harmless = True
-        opening = not (was_in_key or harmless) and self._opening(whole)
+        secret_may_follow = not (was_in_key or harmless) and self._secret_may_follow(whole)
         self._track(whole)
-        if self._block or (opening and self._leads_on(whole)):
+        if self._block or (secret_may_follow and self._may_continue_below(whole)):
             if not self._block:
                 self._before_block = passed
             self._block.append(line)
@@ -177,20 +177,20 @@ class StreamMasker:
         if bare:
             self._unfinished = bare[-1] in _UNFINISHED
 
-    def _opening(self, text: str) -> bool:
+    def _secret_may_follow(self, text: str) -> bool:
         """Return whether a secret may follow this text."""
-        return _OPENING.search(text) is not None or _names.announces(text)
+        return _SECRET_MAY_FOLLOW.search(text) is not None or _names.has_name(text)
 
-    def _leads_on(self, line: str) -> bool:
+    def _may_continue_below(self, line: str) -> bool:
         """Return whether a secret may follow on the lines after this one."""
         if self._in_key:
             return True
         bare = line.strip()
         # No other line can change the meaning of a whole JSON object.
         is_whole = bare[:1] == "{" and bare[-1:] == "}" and bare.count("{") == bare.count("}")
-        if _OBJECT.search(line) and not is_whole:
+        if _DEPENDS_ON_OTHER_LINES.search(line) and not is_whole:
             return True
-        if not (_MAY_LEAD_ON.search(line) or line.count('"') % 2 or line.count("'") % 2):
+        if not (_MAY_CONTINUE_BELOW.search(line) or line.count('"') % 2 or line.count("'") % 2):
             return False
         begun = line if line.endswith("\n") else f"{line}\n"
         margin = " " * (len(line) - len(line.lstrip(" ")) + 2)

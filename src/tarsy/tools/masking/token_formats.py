@@ -1,7 +1,7 @@
 """Tokens of known format, which are tokens wherever they occur.
 
 Each format is that of the vendor's documentation. Formats without a distinctive part (a digest would match as well) are missing here: their
-names announce them, see `assignments`.
+names tell them apart, see `assignments`.
 """
 
 import re

@@ -19,8 +19,8 @@ class Kind(StrEnum):
     CERTAIN = "certain"
     # Tokens: often something else (a type, a count, a state), so the value must look like one.
     LIKELY = "likely"
-    # Secrets: often the name of an object that holds one.
-    NAMED = "named"
+    # The value is often the name of a Secret object (`secretName: db`), so it must look random.
+    REFERENCE = "reference"
     # The value counts only if it is base64.
     ENCODED = "encoded"
 
@@ -117,7 +117,7 @@ def is_secret(value: str, kind: Kind, *, prose: bool, quoted: bool) -> bool:
             return True
         case Kind.LIKELY:
             return _is_machine_made(bare)
-        case Kind.NAMED:
+        case Kind.REFERENCE:
             named = _OBJECT_NAME.fullmatch(bare) and (len(bare) < 16 or "-" in bare or "/" in bare or "." in bare)
             return not named and _is_machine_made(bare)
         case Kind.ENCODED:
