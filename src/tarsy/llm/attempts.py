@@ -23,7 +23,7 @@ from tarsy.domain.llm import (
 from tarsy.domain.usage import TokenUsage
 from tarsy.kit.text import whole_characters
 from tarsy.llm.failures import Failure, RefusedAnswerError, SilenceError, UnfinishedStreamError, describe
-from tarsy.llm.signals import Alive, Finished, Signal
+from tarsy.llm.signals import Finished, KeepAlive, Signal
 
 log = structlog.get_logger(__name__)
 
@@ -43,19 +43,19 @@ class CallRetryPolicy:
     empty_delay: float = 3.0
 
 
-def delay_before_retry(policy: CallRetryPolicy, failure: Failure, done: int, jitter: float) -> float | None:
-    """Return the seconds to wait before the next retry after `done` of them, or None to give up. `jitter` in [0, 1) spreads callers."""
+def delay_before_retry(policy: CallRetryPolicy, failure: Failure, retries: int, jitter: float) -> float | None:
+    """Return the seconds to wait before the next retry after so many, or None to give up. `jitter` in [0, 1) spreads callers."""
     if failure.code is ErrorCode.EMPTY_RESPONSE:
-        return policy.empty_delay if done < policy.empty_retries else None
-    if not failure.transient or done >= policy.retries:
+        return policy.empty_delay if retries < policy.empty_retries else None
+    if not failure.transient or retries >= policy.retries:
         return None
     if failure.retry_after is not None:
         return failure.retry_after if failure.retry_after <= policy.longest_delay else None
-    return min(policy.base_delay * 2**done, policy.longest_delay) * (0.5 + jitter / 2)
+    return min(policy.base_delay * 2**retries, policy.longest_delay) * (0.5 + jitter / 2)
 
 
 async def stream_answer(
-    attempt: Callable[[], AsyncGenerator[Signal]],
+    start_attempt: Callable[[], AsyncGenerator[Signal]],
     provider: ResolvedProvider,
     policy: CallRetryPolicy,
     censor: Callable[[str], str] = str,
@@ -64,34 +64,34 @@ async def stream_answer(
 
     `censor` removes the key from errors.
     """
-    spent: TokenUsage | None = None
-    done = 0
+    total_usage: TokenUsage | None = None
+    retries = 0
     while True:
-        current = _Attempt()
-        async with aclosing(watched(attempt(), provider)) as signals:
+        attempt = _Attempt()
+        async with aclosing(with_time_limits(start_attempt(), provider)) as signals:
             try:
                 async for signal in signals:
-                    chunk = current.receive(signal)
+                    chunk = attempt.receive(signal)
                     if chunk is not None:
                         yield chunk
-                failure = current.failure()
+                failure = attempt.failure()
             except Exception as error:  # noqa: BLE001 - the boundary to foreign SDKs: any error of theirs becomes an error chunk
                 failure = describe(error)
                 if failure.unexpected:
                     log.warning("llm.error.unexpected", trace=censor("".join(traceback.format_exception(error))))
         # Tokens of abandoned attempts were paid for too.
-        spent = spent + current.usage if spent is not None and current.usage is not None else spent or current.usage
+        total_usage = attempt.usage if total_usage is None else total_usage + (attempt.usage or TokenUsage())
         jitter = random.random()  # noqa: S311 - not a secret
-        if failure is None or current.emitted or (delay := delay_before_retry(policy, failure, done, jitter)) is None:
+        if failure is None or attempt.emitted or (delay := delay_before_retry(policy, failure, retries, jitter)) is None:
             break
-        log.info("llm.attempt.failed", code=failure.code, reason=censor(failure.message), attempt=done + 1, retry_in=delay)
+        log.info("llm.attempt.failed", code=failure.code, reason=censor(failure.message), attempt=retries + 1, retry_in=delay)
         await anyio.sleep(delay)
-        done += 1
-    if spent is not None:
-        yield spent
+        retries += 1
+    if total_usage is not None:
+        yield total_usage
     if failure is not None:
-        yield current.error(failure, censor(failure.message))
-    elif current.finished is not None and current.finished.cut:
+        yield attempt.error(failure, censor(failure.message))
+    elif attempt.finished is not None and attempt.finished.cut:
         yield FinishChunk(FinishReason.LENGTH)
 
 
@@ -109,7 +109,7 @@ class _Attempt:
     def receive(self, signal: Signal) -> Chunk | None:
         """Take in a signal and return the chunk to emit now, if any. Usage is kept until the end."""
         match signal:
-            case Alive():
+            case KeepAlive():
                 return None
             case Finished():
                 self.finished = signal
@@ -150,7 +150,7 @@ class _Attempt:
         return ErrorChunk(message, failure.code, failure.retryable)
 
 
-async def watched(signals: AsyncGenerator[Signal], provider: ResolvedProvider) -> AsyncGenerator[Signal]:
+async def with_time_limits(signals: AsyncGenerator[Signal], provider: ResolvedProvider) -> AsyncGenerator[Signal]:
     """Pass signals on, and give up when the first chunk or the next signal takes too long.
 
     Signs of life never shorten the wait for the first chunk, but they lengthen it: a long tool call comes whole or not at all.
@@ -158,9 +158,9 @@ async def watched(signals: AsyncGenerator[Signal], provider: ResolvedProvider) -
     Raises:
         SilenceError: it took too long.
     """
-    first = deadline = anyio.current_time() + provider.first_chunk_timeout
+    first_deadline = deadline = anyio.current_time() + provider.first_chunk_timeout
     started = False
-    signal: Signal = Alive.SIGN
+    signal: Signal = KeepAlive.EVENT
     async with aclosing(signals):
         while True:
             with anyio.CancelScope(deadline=deadline) as scope:
@@ -169,9 +169,10 @@ async def watched(signals: AsyncGenerator[Signal], provider: ResolvedProvider) -
                 except StopAsyncIteration:
                     return
             if scope.cancelled_caught:
-                began = started or deadline > first
+                # Signs of life have moved the deadline.
+                began = started or deadline > first_deadline
                 raise SilenceError(provider.stall_timeout if began else provider.first_chunk_timeout, started=began)
-            started = started or not isinstance(signal, Alive | TokenUsage)
+            started = started or not isinstance(signal, KeepAlive | TokenUsage)
             yield signal
             next_signal = anyio.current_time() + provider.stall_timeout
-            deadline = next_signal if started else max(first, next_signal)
+            deadline = next_signal if started else max(first_deadline, next_signal)

@@ -64,8 +64,8 @@ def as_curl(provider: ResolvedProvider, messages: Messages, tools: Sequence[Tool
             if "claude" in provider.model:
                 path += f"/anthropic/models/{quote(provider.model)}:rawPredict"
                 # The path has the model's name here.
-                rest = {name: value for name, value in _anthropic(provider, messages, tools).items() if name != "model"}
-                body = {"anthropic_version": _VERTEX_VERSION, **rest}
+                without_model = {name: value for name, value in _anthropic(provider, messages, tools).items() if name != "model"}
+                body = {"anthropic_version": _VERTEX_VERSION, **without_model}
             else:
                 path, body = f"{path}/google/models/{quote(provider.model)}:generateContent", _google(provider, messages, tools)
         case ProviderType.REPLAY:

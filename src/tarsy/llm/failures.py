@@ -28,7 +28,7 @@ _SERVER_TROUBLE = re.compile(
     r"overloaded|server_error|api_error|internal error|UNAVAILABLE|INTERNAL|bad gateway|No generation chunks", re.IGNORECASE
 )
 
-_STATUS_IN_WORDS = re.compile(r"\b(?:HTTP|status|code|error)[ :=]*([45]\d\d)\b", re.IGNORECASE)
+_STATUS_IN_TEXT = re.compile(r"\b(?:HTTP|status|code|error)[ :=]*([45]\d\d)\b", re.IGNORECASE)
 _GATEWAY_TIMEOUT = re.compile(r"gateway time-?out", re.IGNORECASE)
 _TIMED_OUT = re.compile(r"timed[ -]?out|time-?out|DEADLINE_EXCEEDED|deadline exceeded", re.IGNORECASE)
 # A gateway's timeout, and the status that some content networks use for it.
@@ -49,7 +49,7 @@ _CONNECTION = {
 }
 _TIMEOUT = {"TimeoutException", "APITimeoutError", "TimeoutError"}
 # Google's credentials did not yield a token.
-_TOKENLESS = {"GoogleAuthError"}
+_NO_GOOGLE_TOKEN = {"GoogleAuthError"}
 _UNREADABLE = {"JSONDecodeError", "UnknownApiResponseError", "APIResponseValidationError", "ValidationError", "UnicodeDecodeError"}
 
 # Statuses with which a proxy that asks for a login, or a busy gateway, may send a page.
@@ -58,15 +58,17 @@ _PAGES_ALLOWED = {401, 403, 407, 408, 429}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a call failed. `transient`: retrying at once may help, so we do; `retryable`: a caller may try again later."""
+    """Why a call failed."""
 
     code: ErrorCode
     message: str
+    # The caller may try again later.
     retryable: bool = False
+    # Retrying at once may help, so we do.
     transient: bool = False
     # The seconds that the vendor asked to wait.
     retry_after: float | None = None
-    # No rule here knows it: the log should show where it came from.
+    # No rule here knows it: the traceback is logged.
     unexpected: bool = False
 
 
@@ -136,7 +138,7 @@ def describe(error: BaseException, *, now: datetime | None = None) -> Failure:
         return Failure(code=ErrorCode.INVALID_REQUEST, message=str(wrong))
     if status is not None:
         return _by_status(status, text, message, _retry_after(chain, now or datetime.now(UTC)))
-    return _by_words(text, message) or _by_name(chain, message)
+    return _by_text(text, message) or _by_name(chain, message)
 
 
 def _by_status(status: int, text: str, message: str, retry_after: float | None) -> Failure:
@@ -154,7 +156,7 @@ def _by_status(status: int, text: str, message: str, retry_after: float | None) 
     return Failure(code=ErrorCode.INVALID_REQUEST, message=message)
 
 
-def _by_words(text: str, message: str) -> Failure | None:
+def _by_text(text: str, message: str) -> Failure | None:
     """Classify an error inside a stream that began with HTTP 200: it has no status, only words."""
     if _TOO_LONG.search(text):
         return Failure(code=ErrorCode.CONTEXT_TOO_LONG, message=message)
@@ -170,19 +172,19 @@ def _by_words(text: str, message: str) -> Failure | None:
     return None
 
 
-def code_in_words(text: str) -> ErrorCode:
-    """Return the code of a failure of which only words are known."""
-    if status := _STATUS_IN_WORDS.search(text):
+def code_from_text(text: str) -> ErrorCode:
+    """Return the code of a failure of which only the message is known."""
+    if status := _STATUS_IN_TEXT.search(text):
         return _by_status(int(status[1]), text, text, None).code
     if _GATEWAY_TIMEOUT.search(text):
         return ErrorCode.TIMEOUT
-    found = _by_words(text, text)
+    found = _by_text(text, text)
     return found.code if found else ErrorCode.PROVIDER_UNAVAILABLE
 
 
 def _by_name(chain: Sequence[BaseException], message: str) -> Failure:
     names = {base.__name__ for link in chain for base in type(link).__mro__}
-    if names & _TOKENLESS:
+    if names & _NO_GOOGLE_TOKEN:
         return Failure(code=ErrorCode.CREDENTIALS, message=message)
     if names & _TIMEOUT:
         return Failure(code=ErrorCode.TIMEOUT, message=message, retryable=True)

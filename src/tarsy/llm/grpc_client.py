@@ -17,7 +17,7 @@ from tarsy.config.schema.providers import USUAL_PROJECT
 from tarsy.config.templates import MissingVariableError, expand
 from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, GenerateInput, LLMHealth
 from tarsy.llm.access import USUAL_LOCATION
-from tarsy.llm.failures import code_in_words
+from tarsy.llm.failures import code_from_text
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 from tarsy.llm.signals import CodeExecutions
 from tarsy.llm.wire import (
@@ -102,7 +102,8 @@ class ServiceAddressError(ValueError):
 class GrpcLLMClient:
     """Calls the LLM service at `address`: host:port in plain text, https://host:port, grpcs://host:port or with `tls` over TLS.
 
-    Proxies are those of the process's environment, as gRPC reads it. The channel is opened by the first call, because it belongs to the event loop and to the process it is made in.
+    Proxies are those of the process's environment, as gRPC reads it. The channel is opened by the first call, because it belongs to the event
+    loop and to the process it is made in.
     """
 
     def __init__(self, address: str, *, tls: ClientTLS | None = None, env: Mapping[str, str] = os.environ) -> None:
@@ -111,7 +112,7 @@ class GrpcLLMClient:
         Raises:
             ServiceAddressError: the address has an unknown scheme or a path, or the TLS files cannot be used with it.
         """
-        scheme, _, rest = address.rpartition("://")
+        scheme, _, host_and_port = address.rpartition("://")
         scheme = scheme.lower()
         if scheme and scheme not in GRPC_SCHEMES | PLAIN_SCHEMES | TLS_SCHEMES:
             raise ServiceAddressError(
@@ -119,12 +120,14 @@ class GrpcLLMClient:
             )
         if scheme in PLAIN_SCHEMES and tls:
             raise ServiceAddressError(f'"{address}" asks for plain text, but TLS files are configured: write https://host:port.')
-        rest = rest.removesuffix("/")
-        if scheme in PLAIN_SCHEMES | TLS_SCHEMES and "/" in rest:
-            raise ServiceAddressError(f'"{address}" has a path, which gRPC does not use: write {scheme}://{rest.partition("/")[0]}.')
-        self._address = address if scheme in GRPC_SCHEMES else rest
+        host_and_port = host_and_port.removesuffix("/")
+        if scheme in PLAIN_SCHEMES | TLS_SCHEMES and "/" in host_and_port:
+            raise ServiceAddressError(
+                f'"{address}" has a path, which gRPC does not use: write {scheme}://{host_and_port.partition("/")[0]}.'
+            )
+        self._address = address if scheme in GRPC_SCHEMES else host_and_port
         tls = tls or (ClientTLS() if scheme in TLS_SCHEMES else None)
-        self._pem = tls.read() if tls else None
+        self._tls_files = tls.read() if tls else None
         self._env = env
         self._open: grpc.aio.Channel | None = None
 
@@ -138,13 +141,13 @@ class GrpcLLMClient:
             return
         trace: dict[str, str] = {}
         inject(trace)
-        looked_up = replace(
+        resolved = replace(
             request,
             provider=provider.model_copy(update={"base_url": base_url}),
             project=self._env.get(provider.project_env or USUAL_PROJECT),
             location=self._env.get(provider.location_env or USUAL_LOCATION),
         )
-        message, metadata = request_to_proto(looked_up), ((CALL_METADATA, call_metadata(request)), *trace.items())
+        message, metadata = request_to_proto(resolved), ((CALL_METADATA, call_metadata(request)), *trace.items())
         answered = False
         for pause in (*RETRY_PAUSES, None):
             # Without a deserializer, because gRPC would only log a message that cannot be read.
@@ -198,18 +201,21 @@ class GrpcLLMClient:
 
     def _channel(self) -> grpc.aio.Channel:
         if self._open is None:
-            if self._pem is None:
+            if self._tls_files is None:
                 self._open = grpc.aio.insecure_channel(self._address, options=CHANNEL_OPTIONS)
             else:
-                self._open = grpc.aio.secure_channel(self._address, grpc.ssl_channel_credentials(**self._pem), options=CHANNEL_OPTIONS)
+                self._open = grpc.aio.secure_channel(
+                    self._address, grpc.ssl_channel_credentials(**self._tls_files), options=CHANNEL_OPTIONS
+                )
         return self._open
 
     def _transport_error(self, status: grpc.StatusCode, details: str | None, *, answered: bool) -> ErrorChunk:
         code, retryable = _STATUS.get(status, (ErrorCode.PROVIDER_UNAVAILABLE, True))
         message = f"the LLM service at {self._address} failed: {status.name}: {details}"
-        meant = code_in_words(f"{status.name}: {details}")
-        if code in {ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMITED} and meant in {ErrorCode.TIMEOUT, ErrorCode.CONTEXT_TOO_LONG}:
-            code, retryable = meant, meant is ErrorCode.TIMEOUT
+        if code in {ErrorCode.PROVIDER_UNAVAILABLE, ErrorCode.RATE_LIMITED}:
+            stated = code_from_text(f"{status.name}: {details}")
+            if stated in {ErrorCode.TIMEOUT, ErrorCode.CONTEXT_TOO_LONG}:
+                code, retryable = stated, stated is ErrorCode.TIMEOUT
         if answered and retryable:
             return ErrorChunk(f"the answer was interrupted: {message}", ErrorCode.PARTIAL_STREAM, retryable=True)
         return ErrorChunk(message, code, retryable)

@@ -52,18 +52,18 @@ class PriceList:
             return FREE
         address = self._address(provider)
         model = _listed(provider, address)
-        if model is None and address and (namesake := _namesake(provider.model, at)):
-            _, model = namesake
+        if model is None and address and (same_name := _vendor_model_named(provider.model, at)):
+            _, model = same_name
         price = _price_of(model, at, input_tokens) if model else None
         return FREE if price is None and address and is_local(address, self._env) else price
 
     def priced_like(self, provider: ResolvedProvider, at: datetime) -> str | None:
-        """Return the vendor's model whose price this model has only because of its name; None if its price has another reason, or is not known."""
+        """Return the vendor's model that a model at another address is priced as because it has the same name; None if there is none."""
         if not self._config.enabled or provider.free or provider.model in self._config.model_rates:
             return None
         address = self._address(provider)
-        namesake = _namesake(provider.model, at) if address and _listed(provider, address) is None else None
-        return f"{namesake[0]} {namesake[1].id}" if namesake else None
+        same_name = _vendor_model_named(provider.model, at) if address and _listed(provider, address) is None else None
+        return f"{same_name[0]} {same_name[1].id}" if same_name else None
 
     def _address(self, provider: ResolvedProvider) -> str | None:
         if provider.base_url is None:
@@ -81,7 +81,7 @@ def _listed(provider: ResolvedProvider, address: str | None) -> ModelInfo | None
     return None
 
 
-def _namesake(model: str, at: datetime) -> tuple[str, ModelInfo] | None:
+def _vendor_model_named(model: str, at: datetime) -> tuple[str, ModelInfo] | None:
     """Return the vendor that sells a model of that name, and the model. Gateways put the vendor's name before it, as in `openai/gpt-5.2`."""
     name = model.rpartition("/")[2]
     for vendor, title in () if name.startswith(_OPEN_WEIGHTS) else _MAKERS.items():
@@ -93,11 +93,11 @@ def _namesake(model: str, at: datetime) -> tuple[str, ModelInfo] | None:
 
 def _price_of(model: ModelInfo, at: datetime, input_tokens: int) -> Price | None:
     prices = model.get_prices(at)
-    given, made = _tier(prices.input_mtok, input_tokens), _tier(prices.output_mtok, input_tokens)
+    input_price, output_price = _tier(prices.input_mtok, input_tokens), _tier(prices.output_mtok, input_tokens)
     cached = _tier(prices.cache_read_mtok, input_tokens)
-    if given is None or made is None:
+    if input_price is None or output_price is None:
         return None
-    return Price(given, given if cached is None else cached, made)
+    return Price(input_price, input_price if cached is None else cached, output_price)
 
 
 def _tier(price: Decimal | TieredPrices | None, input_tokens: int) -> Decimal | None:

@@ -14,10 +14,10 @@ CLOSING = "</think>"
 CUT = {"max_tokens", "length", "max_output_tokens", "model_context_window_exceeded"}
 
 
-class Alive(Enum):
-    """A sign of life: the vendor sent something that has no content for the caller."""
+class KeepAlive(Enum):
+    """A sign of life: the vendor sent an event without content for the caller."""
 
-    SIGN = "sign"
+    EVENT = "event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Finished:
         return self.reason.lower() in CUT
 
 
-Signal = Chunk | Alive | Finished
+Signal = Chunk | KeepAlive | Finished
 S = TypeVar("S")
 
 

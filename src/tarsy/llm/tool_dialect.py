@@ -16,10 +16,10 @@ _GEMINI_3 = re.compile(r"gemini-(?:[3-9]|\d\d|[a-z-]+-latest)")
 LOST_SIGNATURE = "skip_thought_signature_validator"
 
 
-def name_from_vendor(spelling: str, tools: Iterable[ToolDefinition]) -> str:
-    """Return the name of the tool that a vendor spells so. One that was never offered is guessed, so that the refusal can quote it."""
+def name_from_vendor(vendors_name: str, tools: Iterable[ToolDefinition]) -> str:
+    """Return the name of the tool with this name at a vendor. One that was never offered is guessed, so that the refusal can quote it."""
     offered = {vendor_name(tool.name): tool.name for tool in tools}
-    return offered.get(spelling) or spelling.replace("__", ".", 1)
+    return offered.get(vendors_name) or vendors_name.replace("__", ".", 1)
 
 
 def declaration(tool: ToolDefinition, schema_key: str) -> dict[str, Any]:

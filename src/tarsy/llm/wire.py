@@ -29,7 +29,7 @@ from tarsy.domain.llm import (
 )
 from tarsy.domain.tool import ToolDefinition
 from tarsy.domain.usage import TokenUsage
-from tarsy.llm.failures import code_in_words
+from tarsy.llm.failures import code_from_text
 from tarsy.llm.proto.llm.v1 import llm_pb2 as pb
 
 SERVICE = "llm.v1.LLMService"
@@ -53,9 +53,9 @@ _BACKENDS_BACK = {
 _FINISHES = {reason.value: reason for reason in FinishReason}
 _CODES = {code.value: code for code in ErrorCode if code is not ErrorCode.CEILING}
 # Codes after which another try cannot help.
-_FINAL = {ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG}
-# Codes of the Go project's service for faults that may pass. It sends them as not retryable, because it does not retry them itself.
-_PASSING = {"provider_error", "max_retries", "internal", "partial_stream_error"}
+_PERMANENT = {ErrorCode.CREDENTIALS, ErrorCode.INVALID_REQUEST, ErrorCode.CONTEXT_TOO_LONG}
+# Codes of the Go project's service for faults that pass. It sends them as not retryable, because it does not retry them itself.
+_TRANSIENT = {"provider_error", "max_retries", "internal", "partial_stream_error"}
 
 
 class UnreadableRequestError(ValueError):
@@ -238,11 +238,11 @@ def _error(error: pb.ErrorInfo) -> ErrorChunk:
     """Parse an error. Codes of other services are judged by their words, unless these contradict `retryable`."""
     code, retryable = _CODES.get(error.code), error.retryable
     if code is None or code is ErrorCode.PROVIDER_UNAVAILABLE:
-        meant = ErrorCode.PARTIAL_STREAM if error.code == "partial_stream_error" else code_in_words(f"{error.code}: {error.message}")
-        if error.code in _PASSING:
-            retryable = retryable or meant not in _FINAL
-        if (meant in _FINAL) is not retryable:
-            code = meant
+        stated = ErrorCode.PARTIAL_STREAM if error.code == "partial_stream_error" else code_from_text(f"{error.code}: {error.message}")
+        if error.code in _TRANSIENT:
+            retryable = retryable or stated not in _PERMANENT
+        if (stated in _PERMANENT) is not retryable:
+            code = stated
         else:
             code = code or (ErrorCode.PROVIDER_UNAVAILABLE if retryable else ErrorCode.INVALID_REQUEST)
     return ErrorChunk(error.message, code, retryable)

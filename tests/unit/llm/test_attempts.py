@@ -8,7 +8,7 @@ from tarsy.domain.llm import Chunk, ErrorChunk, ErrorCode, ProviderType, Resolve
 from tarsy.domain.usage import TokenUsage
 from tarsy.llm.attempts import CallRetryPolicy, delay_before_retry, stream_answer
 from tarsy.llm.failures import Failure, describe, parse_retry_after
-from tarsy.llm.signals import Alive, Finished, Signal
+from tarsy.llm.signals import Finished, KeepAlive, Signal
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 POLICY = CallRetryPolicy()
@@ -119,7 +119,7 @@ async def streamed(*signals: Signal | float, first_chunk: float = 10, stall: flo
 
 async def test_a_vendor_that_shows_signs_of_life_may_take_longer_than_the_first_word_may() -> None:
     call = ToolCallChunk("c", "s.t", "{}")
-    assert await streamed(Alive.SIGN, 0.2, call, Finished("stop"), first_chunk=0.1) == [call]
+    assert await streamed(KeepAlive.EVENT, 0.2, call, Finished("stop"), first_chunk=0.1) == [call]
 
 
 async def test_a_vendor_that_only_counts_has_not_begun() -> None:
@@ -127,7 +127,7 @@ async def test_a_vendor_that_only_counts_has_not_begun() -> None:
 
 
 async def test_signs_of_life_that_cease_are_a_stall() -> None:
-    (error,) = await streamed(Alive.SIGN, 10.0, first_chunk=0.01, stall=0.1)
+    (error,) = await streamed(KeepAlive.EVENT, 10.0, first_chunk=0.01, stall=0.1)
     assert error == ErrorChunk("the answer stalled for 0.1 s", ErrorCode.STALLED, retryable=True)
 
 

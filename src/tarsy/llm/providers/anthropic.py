@@ -22,7 +22,7 @@ from tarsy.llm.failures import HOOKS
 from tarsy.llm.providers.anthropic_request import claude_version, request_body
 from tarsy.llm.providers.google_credentials import google_credentials
 from tarsy.llm.providers.provider import NO_KEY, Block, ClientCache, ModelKey, TurnMemory, conversation_of, key_of
-from tarsy.llm.signals import Alive, Finished, Signal
+from tarsy.llm.signals import Finished, KeepAlive, Signal
 from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
 # Every model since version 4.5 can write this much; LangChain may not know the newest of them.
@@ -133,7 +133,7 @@ class ClaudeAnswer:
         self._finished: Finished | None = None
 
     def signals(self, event: RawMessageStreamEvent) -> Iterator[Signal]:
-        yield Alive.SIGN
+        yield KeepAlive.EVENT
         match event.type:
             case "message_start":
                 self._input = _usage(event.message.usage)
@@ -144,9 +144,9 @@ class ClaudeAnswer:
             case "message_delta":
                 usage = _usage(event.usage)
                 # Compatible servers report the input tokens only in the first event.
-                given = max(usage.input_tokens, self._input.input_tokens)
+                input_tokens = max(usage.input_tokens, self._input.input_tokens)
                 cached = max(usage.cached_tokens, self._input.cached_tokens)
-                yield TokenUsage(given, usage.output_tokens, given + usage.output_tokens, usage.thinking_tokens, cached)
+                yield TokenUsage(input_tokens, usage.output_tokens, input_tokens + usage.output_tokens, usage.thinking_tokens, cached)
                 if event.delta.stop_reason:
                     self._finished = Finished(event.delta.stop_reason.lower())
             case _:
@@ -207,7 +207,8 @@ class ClaudeAnswer:
 def _usage(usage: Any) -> TokenUsage:
     """Count cached tokens as input, which the vendor reports beside it, and thinking as part of the output."""
     cached = getattr(usage, "cache_read_input_tokens", None) or 0
-    given = (getattr(usage, "input_tokens", None) or 0) + cached + (getattr(usage, "cache_creation_input_tokens", None) or 0)
-    made = getattr(usage, "output_tokens", None) or 0
+    written = getattr(usage, "cache_creation_input_tokens", None) or 0
+    input_tokens = (getattr(usage, "input_tokens", None) or 0) + cached + written
+    output_tokens = getattr(usage, "output_tokens", None) or 0
     thinking = getattr(getattr(usage, "output_tokens_details", None), "thinking_tokens", None) or 0
-    return TokenUsage(given, made, given + made, thinking, cached)
+    return TokenUsage(input_tokens, output_tokens, input_tokens + output_tokens, thinking, cached)

@@ -33,7 +33,7 @@ from tarsy.llm.providers import gemini_request
 from tarsy.llm.providers.gemini_request import Signatures
 from tarsy.llm.providers.google_credentials import google_credentials
 from tarsy.llm.providers.provider import NO_KEY, ClientCache, TurnMemory, conversation_of, key_of, vendor_stream
-from tarsy.llm.signals import Alive, CodeExecutions, Finished, Signal
+from tarsy.llm.signals import CodeExecutions, Finished, KeepAlive, Signal
 from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
 log = structlog.get_logger(__name__)
@@ -129,7 +129,7 @@ class GeminiAnswer:
         if feedback is not None and feedback.block_reason is not None:
             detail = feedback.block_reason_message or feedback.block_reason.name.lower()
             raise RefusedAnswerError(f"the prompt was blocked: {detail}")
-        yield Alive.SIGN
+        yield KeepAlive.EVENT
         for signal in self._translated(response):
             yield from self._executions.feed(signal)
 
@@ -143,10 +143,11 @@ class GeminiAnswer:
     def _translated(self, response: types.GenerateContentResponse) -> Iterator[Signal]:
         if (usage := response.usage_metadata) is not None:
             # Thinking counts as output, because it is billed as such, as with the other vendors.
-            given = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
+            input_tokens = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
             thinking = usage.thoughts_token_count or 0
-            made = (usage.candidates_token_count or 0) + thinking
-            yield TokenUsage(given, made, usage.total_token_count or given + made, thinking, usage.cached_content_token_count or 0)
+            output_tokens = (usage.candidates_token_count or 0) + thinking
+            total = usage.total_token_count or input_tokens + output_tokens
+            yield TokenUsage(input_tokens, output_tokens, total, thinking, usage.cached_content_token_count or 0)
         for candidate in (response.candidates or [])[:1]:
             content = candidate.content
             for part in (content.parts if content is not None else None) or []:

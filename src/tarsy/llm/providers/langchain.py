@@ -18,7 +18,7 @@ from tarsy.llm.failures import RefusedAnswerError
 from tarsy.llm.providers import langchain_request
 from tarsy.llm.providers.langchain_models import ChatModel, make_model
 from tarsy.llm.providers.provider import Block, ClientCache, ModelKey, TurnMemory, conversation_of, key_of, vendor_stream
-from tarsy.llm.signals import Alive, Finished, Signal, ThinkTags
+from tarsy.llm.signals import Finished, KeepAlive, Signal, ThinkTags
 from tarsy.llm.tool_dialect import name_from_vendor, own_call_id
 
 log = structlog.get_logger(__name__)
@@ -112,7 +112,7 @@ class LangChainAnswer:
         Raises:
             RefusedAnswerError: the model declined to answer.
         """
-        yield Alive.SIGN
+        yield KeepAlive.EVENT
         content: Any = chunk.content
         for block in [content] if isinstance(content, str) else content:
             yield from self._block({"type": "text", "text": block} if isinstance(block, str) else block)
@@ -203,7 +203,7 @@ class LangChainAnswer:
 
 
 def _usage(usage: Any) -> TokenUsage:
-    given: dict[str, int] = usage.get("input_token_details") or {}
-    made: dict[str, int] = usage.get("output_token_details") or {}
-    thinking, cached = made.get("reasoning") or 0, given.get("cache_read") or 0
+    input_details: dict[str, int] = usage.get("input_token_details") or {}
+    output_details: dict[str, int] = usage.get("output_token_details") or {}
+    thinking, cached = output_details.get("reasoning") or 0, input_details.get("cache_read") or 0
     return TokenUsage(usage["input_tokens"], usage["output_tokens"], usage["total_tokens"], thinking, cached)

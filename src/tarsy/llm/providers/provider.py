@@ -110,7 +110,7 @@ async def vendor_stream(stream: AsyncGenerator[T]) -> AsyncGenerator[AsyncGenera
 
 
 def turn_key(message: ConversationMessage) -> str:
-    """Identify an assistant's turn by the ids of its calls, or by its text."""
+    """Identify an assistant's turn by the ids of its calls, or one without calls by its text, which may have been masked since."""
     return key_of(tuple(call.id for call in message.tool_calls), message.content)
 
 

@@ -121,13 +121,13 @@ class ReplayProvider:
 def _find(recording: Recording, request: GenerateInput) -> RecordedCall | None:
     """Return the call at the request's place, or one that answers the same question: questions may be asked in any order."""
     at_place = next((call for call in reversed(recording.calls) if (call.track, call.turn) == (request.track, request.turn)), None)
-    if at_place is not None and (at_place.question is None or _asks(request, at_place.question)):
+    if at_place is not None and (at_place.question is None or _ends_with_question(request, at_place.question)):
         return at_place
     same_turn = (call for call in recording.calls if call.turn == request.turn and call.question)
-    return next((call for call in same_turn if _asks(request, call.question or "")), None)
+    return next((call for call in same_turn if _ends_with_question(request, call.question or "")), None)
 
 
-def _asks(request: GenerateInput, question: str) -> bool:
+def _ends_with_question(request: GenerateInput, question: str) -> bool:
     """Return whether a user message ends with `question`, on lines of its own."""
     ending = f"\n{question.strip()}"
     return any(f"\n{message.content.strip()}".endswith(ending) for message in request.messages if message.role is Role.USER)
