@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import anyio
 import asyncpg
@@ -14,8 +14,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tarsy.db.connection import driver_error
 
-P = ParamSpec("P")
 T = TypeVar("T")
+AsyncFunction = TypeVar("AsyncFunction", bound=Callable[..., Coroutine[Any, Any, Any]])
 
 # A failover takes a minute, a full disk longer; beyond this the operator is called by other means.
 GIVE_UP_SECONDS = 600.0
@@ -65,18 +65,18 @@ def took_too_long(error: Exception) -> bool:
     return isinstance(driver_error(error), asyncpg.QueryCanceledError)
 
 
-def retried(*, whole: bool = False) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+def retried(*, whole: bool = False) -> Callable[[AsyncFunction], AsyncFunction]:
     """Return a decorator that repeats a function while the database is away; see `retrying`.
 
     The function must be safe to repeat, and its arguments must not be used up by an attempt.
     """
 
-    def decorator(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    def decorator(function: AsyncFunction) -> AsyncFunction:
         @wraps(function)
-        async def repeated(*args: P.args, **kwargs: P.kwargs) -> T:
+        async def repeated(*args: Any, **kwargs: Any) -> Any:
             return await retrying(partial(function, *args, **kwargs), whole=whole)
 
-        return repeated
+        return cast("AsyncFunction", repeated)
 
     return decorator
 

@@ -127,11 +127,12 @@ async def _a_merge(ground: IntakeWorld) -> object:
 async def test_what_cancels_one_investigation_and_informs_another_does_not_lock_out_a_step_of_the_other(
     database_url: str, tmp_path: Path, action: Callable[[IntakeWorld], Coroutine[Any, Any, object]]
 ) -> None:
-    async with intake_world(database_url) as ground, ground.engine.connect() as worker, anyio.create_task_group() as tasks:
+    async with intake_world(database_url) as ground:
         await ground.take(alert("f2", problem="runs"))
         running = (await ground.begin()).claim.subject_id
         ground.later(seconds=1)
         await ground.take(alert("f1", problem="over"))
+    async with intake_world(database_url) as ground, ground.engine.connect() as worker, anyio.create_task_group() as tasks:
         # A step publishes to the channel of its session, then to that of the session list.
         own, shared = session_status(running, SessionStatus.IN_PROGRESS, alert_type="kubernetes", at=datetime.now(UTC))
         step = Transaction(worker)

@@ -93,9 +93,10 @@ async def test_a_session_that_cannot_be_read_and_is_given_up_is_counted_as_ended
         async with running.engine.begin() as connection:
             await connection.exec_driver_sql("UPDATE alert_sessions SET slack_thread = '5'")
         for _ in range(UNREADABLE.max_attempts):
-            reported = await run_waiting(running)
+            await run_waiting(running)
             async with running.engine.begin() as connection:
                 await connection.exec_driver_sql("UPDATE work SET not_before = NULL")
+        reported = running.services.health.metrics()
     assert value(reported, "tarsy_sessions_ended_total", alert_type="test", status="failed") == 1
 
 
