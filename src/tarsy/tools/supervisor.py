@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from types import FrameType
 
@@ -215,7 +216,9 @@ class Server:
             self.process = start_server(directory, command, environment, self._pipes)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            os.write(self._pipes[2], f"cannot start {command[0]}: {reason}\n".encode("latin-1"))
+            # The owner may have closed its end already: that must not end the other servers.
+            with suppress(BrokenPipeError):
+                os.write(self._pipes[2], f"cannot start {command[0]}: {reason}\n".encode("latin-1", "replace"))
         self.release_pipes()
         return self.process is not None
 

@@ -14,7 +14,7 @@ from support.http_fault_server import http_fault_server
 from support.opening import fault, four_servers, npm_program, opened, stdio, use_at_once
 from support.own_processes import children
 from support.paths import TESTS
-from tarsy.tools.server_process import kept_supervisor
+from tarsy.tools.server_process import kept_supervisor, server_process
 
 # An execution in a process of its own, so that it can be killed.
 VICTIM = """
@@ -99,6 +99,21 @@ async def test_a_signal_does_not_separate_a_supervisor_from_its_servers(number: 
             assert (await others.call("two.echo", "a second one")).content == "a second one"
         assert (await tools.call("one.pid")).content == pid
         assert alive([parent.pid, child.pid]) == [parent.pid, child.pid]
+
+
+async def test_a_server_that_cannot_start_and_is_not_waited_for_does_not_end_the_others() -> None:
+    async with opened(fault()) as tools:
+        pid = (await tools.call("fault.pid")).content
+        (parent,) = children()
+        (child,) = parent.children()
+        # The reason why the server cannot start has no reader any more when the supervisor writes it.
+        child.suspend()
+        async with server_process("no-such-program", (), {}):
+            pass
+        child.resume()
+        async with opened(fault(name="other")) as others:
+            assert (await others.call("other.echo", "started after it")).content == "started after it"
+        assert (await tools.call("fault.pid")).content == pid
 
 
 async def test_all_servers_have_one_supervisor_which_stays_while_it_is_kept() -> None:
