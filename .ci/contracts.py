@@ -21,7 +21,8 @@ from typing import Any
 IDENTIFIER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\dZ")
 MARKER = re.compile(r"(untrusted|data|fence)[-_ ]?[0-9a-f]{6,}", re.IGNORECASE)
-RANDOM = re.compile(r"\b[0-9a-f]{12,64}\b")
+# Tags of masked values are made with a random key.
+RANDOM = re.compile(r"\b[0-9a-f]{12,64}\b|(?<= ~)\w{1,8}(?=\])")
 TIMINGS = re.compile(r"duration|_ms$|_at$|^hash$|seconds")
 
 COLUMNS = """
@@ -69,7 +70,8 @@ def run(checkout: Path, *arguments: str, data: Path) -> str:
 def recordings(checkout: Path, data: Path) -> Iterator[str]:
     """Run every sample, and yield what its recording holds: prompts, requests, inputs and fields, without ids, times and random markers."""
     tarsy = str(checkout / ".venv/bin/tarsy")
-    for sample in [line.split()[0] for line in run(checkout, tarsy, "samples", "list", data=data).splitlines()]:
+    # Below the heads of the columns.
+    for sample in [line.split()[0] for line in run(checkout, tarsy, "samples", "list", data=data).splitlines()[1:]]:
         shown = run(checkout, tarsy, "demo", sample, "--fast", data=data)
         session = IDENTIFIER.findall(shown)[-1]
         text = run(checkout, tarsy, "export", session, data=data)
