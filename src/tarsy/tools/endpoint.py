@@ -1,14 +1,11 @@
 """The address of a tool server, with every template filled in, and the credentials in it."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tarsy.config.resolve.resolved import ResolvedTransport
+from tarsy.config.secret_names import names_secret
 from tarsy.config.templates import variables
-
-# Values under such names are credentials.
-_CREDENTIAL_NAME = re.compile(r"token|secret|passw|credential|(?:api|access|auth|private)[_-]?key|authorization|cookie", re.IGNORECASE)
 
 # Shorter values are ordinary words, whose masking would destroy the text.
 MIN_CREDENTIAL = 8
@@ -101,9 +98,9 @@ def credentials(transport: ResolvedTransport, endpoint: Endpoint, env: Mapping[s
     """Return the secrets that we send to a server, to be masked in all its output. `env` fills in the templates of `transport`."""
     match endpoint:
         case StdioEndpoint():
-            found = [value for name, value in endpoint.env.items() if _CREDENTIAL_NAME.search(name)]
+            found = [value for name, value in endpoint.env.items() if names_secret(name)]
         case HttpEndpoint():
-            named = [value for name, value in endpoint.headers.items() if _CREDENTIAL_NAME.search(name)]
+            named = [value for name, value in endpoint.headers.items() if names_secret(name)]
             # With and without a scheme, as in `Bearer x`.
             found = [*named, *(value.partition(" ")[2] for value in named)]
             found += [endpoint.oauth.client_secret] if endpoint.oauth else []
@@ -111,7 +108,7 @@ def credentials(transport: ResolvedTransport, endpoint: Endpoint, env: Mapping[s
     templates = [text for text in single if text]
     templates += [*transport.args, *transport.env.values(), *transport.custom_headers.values()]
     templates += [transport.oauth.client_secret, *transport.oauth.parameters.values()] if transport.oauth else []
-    found += [env[name] for text in templates for name in variables(text) if _CREDENTIAL_NAME.search(name)]
+    found += [env[name] for text in templates for name in variables(text) if names_secret(name)]
     return frozenset(value for value in map(str.strip, found) if len(value) >= MIN_CREDENTIAL)
 
 

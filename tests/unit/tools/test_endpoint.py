@@ -27,6 +27,7 @@ def secrets(**transport: Any) -> frozenset[str]:
         {"session_cleanup_url": "https://host/end?key={{.GRAFANA_TOKEN}}"},
         {"type": "stdio", "command": "server", "args": ("--token", "{{.GRAFANA_TOKEN}}")},
         {"type": "stdio", "command": "server", "env": {"API_TOKEN": "plain-words-only"}},
+        {"type": "stdio", "command": "server", "env": {"DB_PASSPHRASE": "plain-words-only"}},
     ],
 )
 def test_a_credential_is_known_wherever_it_is_handed_over(transport: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from tarsy.config.schema.mcp_servers import MCPServerConfig
 from tarsy.config.schema.notify import SLACK_TARGET, NotifyConfig, NotifyRuleConfig, SlackTargetConfig, TargetConfig
 from tarsy.config.schema.providers import NativeToolsConfig
 from tarsy.config.schema.values import LATER, NO_EFFECT, as_text
+from tarsy.config.secret_names import names_secret
 from tarsy.config.templates import names_session, variables
 from tarsy.domain.llm import LLMBackend
 from tarsy.domain.notification import EventKind
@@ -29,7 +30,6 @@ from tarsy.domain.route import EACH
 from tarsy.domain.tool import BUILT_IN_SERVER
 
 _PROVIDER_KEYS = frozenset({"llm_provider", "provider", "executive_summary_provider"})
-_SECRET_NAME = re.compile(r"(?i)token|passw|secret|api[-_]?key|access[-_]?key|authorization|credential|cookie")
 # `$NAME` may be meant literally in a program's arguments; with braces it is a variable that is not expanded.
 _OTHER_NOTATION = re.compile(r"\$\{[A-Za-z_]\w*\}|\{\{[^{}]*\}\}")
 _URL_PASSWORD = re.compile(r"://[^/@\s]*:[^/@\s]+@")
@@ -406,8 +406,8 @@ def _transport_remarks(servers: Mapping[str, MCPServerConfig], source: Source) -
             match path:
                 case ("bearer_token",) | ("oauth", "client_secret"):
                     is_secret = bool(text)
-                case ("env" | "custom_headers", str() as key):
-                    is_secret = bool(text) and _SECRET_NAME.search(key) is not None
+                case ("env" | "custom_headers", str() as key) | ("oauth", "parameters", str() as key):
+                    is_secret = bool(text) and names_secret(key)
                 case _:
                     is_secret = _URL_PASSWORD.search(text) is not None
             if is_secret and not variables(text):

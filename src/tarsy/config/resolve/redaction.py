@@ -9,17 +9,18 @@ from pydantic import BaseModel
 from tarsy.config.parsed_data import as_list, as_mapping
 from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.schema.configuration import Config
+from tarsy.config.secret_names import names_secret
 
 HIDDEN = "***"
-_SECRET_MAPPINGS = frozenset({"env", "custom_headers"})
+_SECRET_MAPPINGS = frozenset({"env", "custom_headers", "parameters"})
 _SECRET_KEYS = frozenset({"bearer_token", "client_secret"})
 # Of an address, the credentials before the @ and the secrets in the query are hidden.
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
-_SECRET_WORD = r"(?:token|password|passwd|secret|api[-_]?key|access[-_]?key|credential|auth|signature|sig)"  # noqa: S105 - words that announce a secret
-_SECRET_QUERY = re.compile(rf"(?i)([?&](?:key|[^=&\s]*{_SECRET_WORD}[^=&\s]*)=)[^&\s#]+")
-# `--token abc`: the secret is the next argument. `--token=abc`, `GITHUB_TOKEN=abc` (docker run -e), `Authorization: Bearer abc` contain it.
-_SECRET_OPTION = re.compile(rf"(?i)-{{1,2}}[\w-]*{_SECRET_WORD}[\w-]*")
-_SECRET_ASSIGNMENT = re.compile(rf"(?is)([\w-]*{_SECRET_WORD}[\w-]*(?:=|:\s*))(.+)")
+_QUERY_VALUE = re.compile(r"([?&]([^=&\s#]+)=)[^&\s#]+")
+# `--token abc`: the secret is the next argument. `--token=abc`, `GITHUB_TOKEN=abc` (docker run -e), `--header=Cookie: abc` contain it.
+_OPTION = re.compile(r"-{1,2}([\w-]+)")
+_NEXT_OPTION = re.compile(r"-\w|--.*")
+_ASSIGNMENT = re.compile(r"(?s)(?<![?&\w-])([\w-]+)[\"']?(?:=|:(?!//))\s*(?=\S)")
 _TEMPLATES_ONLY = re.compile(r"(?:\s*\{\{\s*\.\w+\s*\}\}\s*)+")
 
 
@@ -48,7 +49,10 @@ def redacted_chain(chain: ResolvedChain) -> dict[str, Any]:
 
 def redacted_text(text: str) -> str:
     """Return a text without credentials in addresses."""
-    return _SECRET_QUERY.sub(rf"\1{HIDDEN}", _URL_USER.sub(f"{HIDDEN}@", text))
+    return _QUERY_VALUE.sub(
+        lambda found: found[1] + HIDDEN if names_secret(found[2]) else found[0],
+        _URL_USER.sub(f"{HIDDEN}@", text),
+    )
 
 
 def _section(section: BaseModel) -> Any:
@@ -83,12 +87,13 @@ def _arguments(arguments: Sequence[Any]) -> list[Any]:
     hide_next = False
     for argument in arguments:
         text = str(argument)
-        assigned = _SECRET_ASSIGNMENT.fullmatch(text)
-        if hide_next and not text.startswith("-"):
+        secret = next((found.end() for found in _ASSIGNMENT.finditer(text) if names_secret(found[1])), None)
+        if hide_next and not _NEXT_OPTION.fullmatch(text):
             shown.append(_hidden(text))
-        elif assigned:
-            shown.append(f"{assigned.group(1)}{_hidden(assigned.group(2))}")
+        elif secret is not None:
+            shown.append(f"{redacted_text(text[:secret])}{_hidden(text[secret:])}")
         else:
             shown.append(redacted_text(text))
-        hide_next = _SECRET_OPTION.fullmatch(text) is not None
+        option = _OPTION.fullmatch(text)
+        hide_next = option is not None and names_secret(option[1])
     return shown
