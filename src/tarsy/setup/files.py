@@ -146,17 +146,19 @@ class Drafts:
     def local_model(self, url: str, model: str, key: str = "") -> list[FileChange]:
         try:
             planned = planned_files(LOCAL, self._directory, local_model(url, model), replaced=_LOCAL_REPLACED)
+            if key:
+                planned = tuple(
+                    replace(file, text=merge(file.text, _LOCAL_KEY_ENTRY, replaced=["llm_providers.local.api_key_env"]).text)
+                    if file.path.name == PROVIDERS_FILE
+                    else file
+                    for file in planned
+                )
         except CannotAddError as error:
             raise StepRefusedError(str(error)) from error
+        except CannotMergeError as error:
+            raise StepRefusedError(f"{self._directory / PROVIDERS_FILE} cannot be extended: {_sentence(error)}") from error
         except OSError as error:
             raise StepRefusedError(f"{error.filename} cannot be read: {error.strerror}") from error
-        if key:
-            planned = tuple(
-                replace(file, text=merge(file.text, _LOCAL_KEY_ENTRY, replaced=["llm_providers.local.api_key_env"]).text)
-                if file.path.name == PROVIDERS_FILE
-                else file
-                for file in planned
-            )
         changes = [replace(file, summary=f"{file.path}: llm_provider local") for file in planned]
         is_new = bool(key) and self.loaded.env.get(LOCAL_KEY) != key
         return [*changes, *self._variables({LOCAL_KEY: key} if is_new else {})]

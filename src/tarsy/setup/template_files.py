@@ -15,13 +15,14 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from tarsy.config.file_names import TARSY_FILE
 from tarsy.config.load.environment import piece_files
-from tarsy.config.load.source import read_source
+from tarsy.config.load.source import Source, parse_source, read_source
+from tarsy.config.parsed_data import as_mapping
 
 _COMMENT = re.compile(r"( *)#")
 
 
 class CannotMergeError(Exception):
-    """The file is not YAML, or not a mapping; its author can act."""
+    """The file is not YAML, not a mapping, or has aliases where something is to be added; its author can act."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def merge(written: str, template: str, *, replaced: Collection[str] = ()) -> Mer
     """Add to `written` the entries that only `template` has, and replace the values at the paths `replaced` by the template's.
 
     Raises:
-        CannotMergeError: with the reason.
+        CannotMergeError: with the reason, or what to do.
     """
     # The last line must end, because something may be added after it.
     text = written if not written or written.endswith("\n") else f"{written}\n"
@@ -60,7 +61,27 @@ def merge(written: str, template: str, *, replaced: Collection[str] = ()) -> Mer
     # From the end to the beginning, so that the positions of the others stay valid.
     for edit in sorted(merging.edits, key=lambda edit: (edit.start, -edit.column))[::-1]:
         text = text[: edit.start] + edit.text + text[edit.end :]
-    return Merged(text if merging.edits else written, tuple(merging.added), tuple(merging.kept))
+    if not merging.edits:
+        return Merged(written, (), tuple(merging.kept))
+    before, after = parse_source(Source(""), written), parse_source(Source(""), text)
+    expected = _with(before.data or {}, parse_source(Source(""), template).data, merging.added)
+    if after.data != expected or len(after.problems) > len(before.problems):
+        # An alias has the position of its anchor, so that what is added behind it, or to it, would be elsewhere or in two places.
+        places = ", ".join(merging.added)
+        raise CannotMergeError(f"its anchors and aliases (&name, *name) leave no place for {places}; add that by hand, or write them out")
+    return Merged(text, tuple(merging.added), tuple(merging.kept))
+
+
+def _with(mine: Mapping[str, Any], template: Mapping[str, Any], added: Collection[str], place: str = "") -> Mapping[str, Any]:
+    """Return a mapping with the values of the template at the paths `added`."""
+    merged = dict(mine)
+    for key, value in template.items():
+        path = f"{place}{key}"
+        if path in added:
+            merged[key] = value
+        elif (theirs := as_mapping(value)) is not None and (entries := as_mapping(merged.get(key))) is not None:
+            merged[key] = _with(entries, theirs, added, f"{path}.")
+    return merged
 
 
 def without(template: str, entries: Collection[str]) -> str:
@@ -221,7 +242,7 @@ def planned_files(
     """Return the files that a template adds to `directory`; the values at the paths `replaced` become the template's.
 
     Raises:
-        CannotAddError: a file there is not YAML, or not a mapping.
+        CannotAddError: a file there cannot be merged with the template.
     """
     # Entries of the files in tarsy.d, such as `agents.Web`, and the file that has each.
     in_pieces: dict[str, Path] = {}

@@ -1,5 +1,7 @@
 """A template is merged into what a person has written, and nothing of theirs is lost."""
 
+from itertools import pairwise
+
 import pytest
 import yaml
 from hypothesis import given
@@ -109,6 +111,32 @@ def test_a_value_that_is_named_becomes_the_templates() -> None:
 def test_what_is_no_mapping_is_refused(mine: str) -> None:
     with pytest.raises(CannotMergeError):
         merge(mine, TEMPLATE)
+
+
+BLOCK = "base: &b\n  runbook: y\n  limits: z\n"
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        # The last value of a mapping is an alias: the parser says that it ends where its anchor ends.
+        f"{BLOCK}other: 1\ndefaults:\n  llm_provider: x\n  runbook: *b\n",
+        f"{BLOCK}servers:\n  two: *b\n",
+        f"{BLOCK}servers:\n  two:\n    <<: *b\n",
+        f"{BLOCK}defaults:\n  <<: *b\n",
+        # What is added at an anchor would be in two places.
+        "defaults: &d\n  runbook: y\nother: *d\n",
+        # The value that is replaced is an anchor, or an alias.
+        "defaults:\n  llm_provider: &p x\n  other: *p\n",
+        "model: &p x\ndefaults:\n  llm_provider: *p\n",
+        "base: &b\n  llm_provider: x\ndefaults:\n  <<: *b\n",
+        "a: &a [x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"{name}: &{name} [{', '.join([f'*{last}'] * 9)}]\n" for last, name in pairwise("abcdefgh")),
+    ],
+)
+def test_a_merge_that_anchors_and_aliases_would_spoil_is_refused(mine: str) -> None:
+    with pytest.raises(CannotMergeError, match="by hand"):
+        merge(mine, TEMPLATE, replaced=["defaults.llm_provider"])
 
 
 _VALUES = st.recursive(
