@@ -126,6 +126,26 @@ def test_what_is_new_on_a_branch_is_shown_and_used_only_when_it_was_accepted(ins
     assert yaml.safe_load((installation.config / "skills.lock").read_text()) == {installation.address: {"main": second}}
 
 
+def test_no_directory_gets_a_commit_that_was_shown_only_of_another_one(installation: Installation) -> None:
+    first = installation.repository.commit({"ops/nodes/SKILL.md": head("nodes", "First.")})
+    both = [{"git": installation.address, "ref": "main", "dir": directory} for directory in ("team", "ops")]
+    installation.configure(ref="main", dir="team")
+    installation.run("sync")
+    second = installation.repository.commit({"team/disks/SKILL.md": head("disks", "Second.")})
+    installation.configure(ref="main", dir="ops")
+    installation.run("sync")
+    (installation.config / "tarsy.yaml").write_text(yaml.safe_dump({"skills": both}))
+    refused = installation.run("accept")
+    assert (refused.returncode, f"{first} of team, {second} of ops; for one that all have: tarsy skills sync" in refused.stderr) == (
+        1,
+        True,
+    )
+    assert not (installation.config / "skills.lock").exists()
+    assert "+Second.\n" in installation.run("sync").stdout
+    installation.run("accept")
+    assert installation.text() == "Second."
+
+
 def test_a_server_fetches_what_was_accepted_when_it_starts_and_never_more(installation: Installation) -> None:
     first = installation.repository.git("rev-parse", "HEAD")
     installation.configure(dir="team")
