@@ -58,7 +58,7 @@ class Route:
     group_by: tuple[str, ...] | None = None
     # Alerts that have its labels belong to incidents of another route.
     same_as: SameAs | None = None
-    # None: 15 s for senders that group, nothing for single alerts.
+    # None: 15 s for alerts that are grouped, nothing for single ones.
     group_wait: timedelta | None = None
     repeat_interval: timedelta = REPEAT_INTERVAL
     reopen_after: timedelta = REOPEN_AFTER
@@ -79,7 +79,8 @@ class Route:
         """Return how long an investigation waits for further alerts of its incident."""
         if self.group_wait is not None:
             return self.group_wait
-        return GROUP_WAIT if self.group_by or self.same_as or alert.group_key else timedelta()
+        is_grouped = bool(alert.group_key) if self.group_by is None else EACH not in self.group_by
+        return GROUP_WAIT if is_grouped or self.same_as else timedelta()
 
     def incident_key(self, alert: Alert) -> str:
         """Return a key that is the same for alerts that belong to one incident."""

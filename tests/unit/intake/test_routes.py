@@ -137,6 +137,8 @@ def test_grouped_alerts_wait_for_their_companions_and_single_ones_do_not() -> No
     assert Route(name="r").wait_for(_grouped("g1")) == timedelta(seconds=15)
     assert Route(name="r").wait_for(_alert()) == timedelta()
     assert Route(name="r", group_by=("namespace",)).wait_for(_alert()) == timedelta(seconds=15)
+    assert Route(name="r", group_by=()).wait_for(_alert()) == timedelta(seconds=15), "all alerts of the route are one group"
+    assert Route(name="r", group_by=("...",)).wait_for(_grouped("g1")) == timedelta()
     assert Route(name="r", group_wait=timedelta(minutes=1)).wait_for(_alert()) == timedelta(minutes=1)
 
 

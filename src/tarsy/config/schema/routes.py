@@ -145,7 +145,7 @@ class RouteConfig(Section):
     alert_type: AlertTypeName | None = Field(default=None, description="Alert type, which selects the chain; unset: `defaults.alert_type`.")
     group_by: tuple[Name, ...] | None = Field(
         default=None,
-        description="Labels that all alerts of an incident share; `[...]`: each alert alone; unset: the sender's own grouping.",
+        description="Labels that all alerts of an incident share; `[...]`: each alert alone; `[]`: all of the route; unset: the sender's own grouping.",
     )
     same_as: SameAsConfig | None = Field(
         default=None,
@@ -153,7 +153,7 @@ class RouteConfig(Section):
     )
     group_wait: DurationOrZero | None = Field(
         default=None,
-        description="How long an investigation waits for further alerts of its incident; unset: 15s for senders that group, else 0.",
+        description="How long an investigation waits for further alerts of its incident; unset: 15s if they are grouped, else 0.",
     )
     repeat_interval: Duration = Field(
         default=REPEAT_INTERVAL.total_seconds(),
