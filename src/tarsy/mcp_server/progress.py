@@ -65,7 +65,9 @@ async def wait_for_end(
                 events: list[Event] = []
                 with live.streams.waiting(min(left, REPORT_SECONDS)):
                     events = [orjson.loads(message) for message in await connection.next_messages()]
-                ended = any(map(is_end, events))
+                # After a gap, the end may be among the events that were left out.
+                has_gap = any(event["type"] == "catchup.overflow" for event in events)
+                ended = any(map(is_end, events)) or (has_gap and await has_ended())
                 news = [new for new in map(progress_text, events) if new]
                 if news or not events:
                     text = news[-1] if news else text
