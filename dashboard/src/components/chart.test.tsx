@@ -1,6 +1,6 @@
 import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Chart } from "./chart";
 import { dashOf, stacked, variableOf } from "./chart-data";
 
@@ -24,6 +24,14 @@ test("a chart without values says so", () => {
   screen.getByText("No values in this time.");
   rerender(<Chart {...CHART} times={[1]} series={[{ name: "a", values: [null] }]} />);
   screen.getByText("No values in this time.");
+});
+
+test("a chart without values at first is drawn when it has some", () => {
+  const watched = vi.spyOn(IntersectionObserver.prototype, "observe");
+  const { rerender } = render(<Chart {...CHART} times={[]} series={[]} />);
+  expect(watched).not.toHaveBeenCalled();
+  rerender(<Chart {...CHART} times={[1]} series={[{ name: "a", values: [3] }]} />);
+  expect(watched).toHaveBeenCalledExactlyOnceWith(screen.getByRole("img"));
 });
 
 test("bars are put on top of each other", () => {

@@ -3,8 +3,8 @@ import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Typography from "@mui/material/Typography";
 import { Table2 } from "lucide-react";
-import type { RefObject } from "react";
-import { lazy, Suspense, useEffect, useId, useRef, useState } from "react";
+import type { RefCallback } from "react";
+import { lazy, Suspense, useCallback, useId, useState } from "react";
 import { VisuallyHidden } from "./badge";
 import type { ChartSeries } from "./chart-data";
 import { chartSummary, dashOf, isNumber, variableOf } from "./chart-data";
@@ -33,8 +33,7 @@ export interface ChartProps {
 const Plot = lazy(() => import("./chart-plot").catch(() => ({ default: NotLoaded })));
 
 export function Chart({ title, times, series, shape, format, formatTime, height, step, max, increments, note }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const seen = useSeen(place);
+  const [seen, place] = useSeen();
   const [point, setPoint] = useState<number | null>(null);
   const [asTable, setAsTable] = useState(false);
   const table = useId();
@@ -148,14 +147,14 @@ function NotLoaded() {
   return <Typography color="textSecondary">The chart could not be loaded. The table has its figures.</Typography>;
 }
 
-/** Whether the element has been near the visible part of the page. */
-function useSeen(element: RefObject<Element | null>): boolean {
+/** Whether the element that is given the ref has been near the visible part of the page. It may be added later: there is none without values. */
+function useSeen(): [boolean, RefCallback<Element>] {
   const [seen, setSeen] = useState(false);
-  useEffect(() => {
-    if (seen || !element.current) return;
+  const watch = useCallback((element: Element | null) => {
+    if (element === null) return undefined;
     const observer = new IntersectionObserver((entries) => entries.some(({ isIntersecting }) => isIntersecting) && setSeen(true), { rootMargin: "200px" });
-    observer.observe(element.current);
+    observer.observe(element);
     return () => observer.disconnect();
-  }, [seen, element]);
-  return seen;
+  }, []);
+  return [seen, watch];
 }
