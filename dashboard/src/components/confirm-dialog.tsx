@@ -52,11 +52,13 @@ export function ConfirmDialog({ title, text, children, failure, cancelLabel = "C
   );
 }
 
-interface ActionDialogProps extends Omit<ConfirmDialogProps, "failure" | "actions"> {
-  mutation: { isPending: boolean; error: unknown };
+interface ActionDialogProps<Result> extends Omit<ConfirmDialogProps, "failure" | "actions"> {
+  /** Its own callbacks are called also after the dialog was closed: for showing what has changed on the server. */
+  mutation: { isPending: boolean; error: unknown; mutate: (variables: undefined, options: { onSuccess: (result: Result) => void }) => void };
   /** The label of the button that does it. */
   label: string;
-  onConfirm: () => void;
+  /** Called when it is done, unless the dialog was closed meanwhile. By default, the dialog is closed. */
+  onDone?: (result: Result) => void;
   /** What is shown before the message of an error. */
   failure: string;
   /** It ends or deletes something. */
@@ -65,13 +67,13 @@ interface ActionDialogProps extends Omit<ConfirmDialogProps, "failure" | "action
 }
 
 /** Asks before one mutation, and shows its progress and its error. */
-export function ActionDialog({ mutation, label, onConfirm, failure, destructive = false, disabled = false, ...dialog }: ActionDialogProps) {
+export function ActionDialog<Result>({ mutation, label, onDone, failure, destructive = false, disabled = false, ...dialog }: ActionDialogProps<Result>) {
   return (
     <ConfirmDialog
       {...dialog}
       failure={mutation.error !== null && <Failure what={failure} error={mutation.error} />}
       actions={
-        <Button color={destructive ? "error" : "primary"} variant="contained" disabled={disabled} loading={mutation.isPending} onClick={onConfirm}>
+        <Button color={destructive ? "error" : "primary"} variant="contained" disabled={disabled} loading={mutation.isPending} onClick={() => mutation.mutate(undefined, { onSuccess: onDone ?? dialog.onClose })}>
           {label}
         </Button>
       }

@@ -60,10 +60,10 @@ export function ForkDialog({ session, point, onClose }: ForkDialogProps) {
   const model = chosen ?? (session.recorded ? (choices[0]?.name ?? "") : "");
   const [hint, setHint] = useState("");
   const fork = useMutation({
-    mutationFn: (from: number) => forkSession(session.id, { execution_id: point.executionId, turn: from, ...(model === "" ? {} : { model }), ...(hint.trim() === "" ? {} : { hint: hint.trim() }) }),
+    // The dialog is disabled until the turn is known.
+    mutationFn: () => forkSession(session.id, { execution_id: point.executionId, turn: turn as number, ...(model === "" ? {} : { model }), ...(hint.trim() === "" ? {} : { hint: hint.trim() }) }),
   });
-  // Not called if the dialog was closed meanwhile.
-  const onSuccess = (sessionId: string) => {
+  const onDone = (sessionId: string) => {
     onClose();
     void navigate({ to: "/sessions/$sessionId", params: { sessionId }, search: {} });
   };
@@ -80,7 +80,7 @@ export function ForkDialog({ session, point, onClose }: ForkDialogProps) {
       mutation={fork}
       label="Fork"
       disabled={turn === undefined}
-      onConfirm={() => turn !== undefined && fork.mutate(turn, { onSuccess })}
+      onDone={onDone}
       failure="It could not be forked."
     >
       {trace.data && turn === undefined && <Alert severity="warning">No call of this agent was made before this entry: choose a later one.</Alert>}

@@ -18,6 +18,7 @@ interface MuteDialogProps {
   mute: (ends: Date, reason: string) => Promise<unknown>;
   disabled?: boolean;
   onClose: () => void;
+  /** Called also if the dialog was closed meanwhile. */
   onMuted: () => unknown;
   /** The fields that say what is muted. */
   children?: ReactNode;
@@ -28,7 +29,7 @@ export function MuteDialog({ hours: preselected, mute, onMuted, children, ...dia
   const [reason, setReason] = useState("");
   const mutation = useMutation({ mutationFn: () => mute(serverTimeIn(hours * 3_600_000), reason.trim()), onSuccess: onMuted });
   return (
-    <ActionDialog {...dialog} mutation={mutation} label="Mute" onConfirm={mutation.mutate} failure="It could not be muted.">
+    <ActionDialog {...dialog} mutation={mutation} label="Mute" failure="It could not be muted.">
       {children}
       <TextField select size="small" label="For" value={hours} onChange={(event) => setHours(Number(event.target.value))}>
         {HOURS.map((choice) => (

@@ -40,18 +40,18 @@ interface SelectionBarProps {
 }
 
 export function SelectionBar({ noun, count, actions, queryKey, onClear, children }: SelectionBarProps) {
-  const [asked, setAsked] = useState<string | null>(null);
-  if (count === 0) return null;
-  const action = actions.find(({ label }) => label === asked);
+  // The rows are those that were selected when the dialog was opened.
+  const [asked, setAsked] = useState<SelectionAction | null>(null);
+  if (count === 0 && asked === null) return null;
   return (
     <Paper component="section" aria-label={`Selected ${noun}s`} variant="outlined" sx={{ position: "sticky", bottom: 12, zIndex: 3, display: "flex", alignItems: "center", flexWrap: "wrap", gap: 1, px: 2, py: 1, boxShadow: 6 }}>
       <Typography variant="body2" role="status" sx={{ fontWeight: 600, mr: 1 }}>
         {plural(count, noun)} selected
       </Typography>
-      {actions.map(({ label, icon, operation, ids, destructive = false }) => (
-        <Allowed key={label} operation={operation}>
-          <Button size="small" color={destructive ? "error" : "primary"} startIcon={icon} disabled={ids.length === 0} onClick={() => setAsked(label)}>
-            {label} {ids.length > 0 && ids.length.toLocaleString()}
+      {actions.map((action) => (
+        <Allowed key={action.label} operation={action.operation}>
+          <Button size="small" color={action.destructive ? "error" : "primary"} startIcon={action.icon} disabled={action.ids.length === 0} onClick={() => setAsked(action)}>
+            {action.label} {action.ids.length > 0 && action.ids.length.toLocaleString()}
           </Button>
         </Allowed>
       ))}
@@ -59,26 +59,22 @@ export function SelectionBar({ noun, count, actions, queryKey, onClear, children
       <Button size="small" color="inherit" startIcon={<X size={15} />} onClick={onClear}>
         Clear
       </Button>
-      {action && <SelectionActionDialog {...{ noun, action, queryKey }} onClose={() => setAsked(null)} onDone={onClear} />}
+      {asked && <SelectionActionDialog {...{ noun, queryKey, onClear }} action={asked} onClose={() => setAsked(null)} />}
     </Paper>
   );
 }
 
-interface SelectionActionDialogProps extends Pick<SelectionBarProps, "noun" | "queryKey"> {
+interface SelectionActionDialogProps extends Pick<SelectionBarProps, "noun" | "queryKey" | "onClear"> {
   action: SelectionAction;
   onClose: () => void;
-  onDone: () => void;
 }
 
-function SelectionActionDialog({ noun, action: { label, ids, run, text, failure, destructive = false, cancelLabel = "Cancel", confirmLabel = `${label} ${plural(ids.length, noun)}` }, queryKey, onClose, onDone }: SelectionActionDialogProps) {
+function SelectionActionDialog({ noun, action: { label, ids, run, text, failure, destructive = false, cancelLabel = "Cancel", confirmLabel = `${label} ${plural(ids.length, noun)}` }, queryKey, onClear, onClose }: SelectionActionDialogProps) {
   const client = useQueryClient();
-  const mutation = useMutation({
-    mutationFn: () => run(ids),
-    onSuccess: () => {
-      onClose();
-      onDone();
-    },
-    onSettled: () => refetchChanged(client, queryKey),
-  });
-  return <ActionDialog title={`${label} ${plural(ids.length, noun)}?`} {...{ text, cancelLabel, onClose, mutation, failure, destructive }} label={confirmLabel} onConfirm={mutation.mutate} />;
+  const mutation = useMutation({ mutationFn: () => run(ids), onSettled: () => void refetchChanged(client, queryKey) });
+  const onDone = () => {
+    onClose();
+    onClear();
+  };
+  return <ActionDialog title={`${label} ${plural(ids.length, noun)}?`} {...{ text, cancelLabel, onClose, onDone, mutation, failure, destructive }} label={confirmLabel} />;
 }

@@ -12,7 +12,8 @@ import type { SessionDetail } from "@/wire/types";
 import { NewAlertPage } from "./new-alert-page";
 
 const search: { from?: string | undefined } = {};
-vi.mock("@tanstack/react-router", async (load) => ({ ...(await load<typeof Router>()), getRouteApi: () => ({ useSearch: () => search, useNavigate: () => vi.fn() }) }));
+const navigate = vi.fn();
+vi.mock("@tanstack/react-router", async (load) => ({ ...(await load<typeof Router>()), getRouteApi: () => ({ useSearch: () => search, useNavigate: () => navigate }) }));
 
 async function show(from?: string, has_model = true) {
   search.from = from;
@@ -74,6 +75,23 @@ test("a sample that is run does not take what was written with it", async () => 
   expect(written()).toBe("half of it");
   await userEvent.click(screen.getByRole("button", { name: "Submit alert" }));
   await vi.waitFor(() => expect(sessionStorage.getItem("draft:alert:new")).toBeNull());
+});
+
+test("an accepted alert opens its session, unless the person has left the page meanwhile", async () => {
+  for (const leaves of [false, true]) {
+    navigate.mockClear();
+    const client = await show();
+    await userEvent.type(screen.getByLabelText("Alert text"), "The disk is full");
+    let accept: () => void = () => undefined;
+    vi.spyOn(api, "POST").mockReturnValue(new Promise((resolve) => (accept = () => resolve({ data: { session_id: "s" }, response: new Response() }))));
+    await userEvent.click(screen.getByRole("button", { name: "Submit alert" }));
+    if (leaves) cleanup();
+    accept();
+    await vi.waitFor(() => expect(client.isMutating()).toBe(0));
+    expect(navigate).toHaveBeenCalledTimes(leaves ? 0 : 1);
+    expect(sessionStorage.getItem("draft:alert:new")).toBeNull();
+    cleanup();
+  }
 });
 
 test("a sample replaces nothing that was written without asking", async () => {

@@ -56,12 +56,11 @@ function AlertForm({ name, start, again }: { name: string; start: Draft; again: 
   };
   const submit = useMutation({
     mutationFn: (alert: Draft) => submitAlert(requestOf(alert)),
-    onSuccess: ({ session_id: sessionId }) => {
-      // A sample was not written here: what was stays.
-      if (sample === null) clearDraft();
-      void navigate({ to: "/sessions/$sessionId", params: { sessionId } });
-    },
+    // A sample was not written here: what was stays.
+    onSuccess: () => sample === null && clearDraft(),
   });
+  // The session is not opened if the person has left this page meanwhile.
+  const send = (alert: Draft) => submit.mutate(alert, { onSuccess: ({ session_id: sessionId }) => void navigate({ to: "/sessions/$sessionId", params: { sessionId } }) });
   // Shown beside the pressed button: the form is longer than a screen.
   const failure = submit.error && <Failure what="The alert was not accepted." error={submit.error} />;
   return (
@@ -73,7 +72,7 @@ function AlertForm({ name, start, again }: { name: string; start: Draft; again: 
           onDraft={setDraft}
           onSubmit={(written) => {
             setSample(null);
-            submit.mutate(written);
+            send(written);
           }}
           busy={submit.isPending}
           failure={sample === null && failure}
@@ -85,7 +84,7 @@ function AlertForm({ name, start, again }: { name: string; start: Draft; again: 
           busy={submit.isPending ? sample : null}
           onRun={(chosen) => {
             setSample(chosen.name);
-            submit.mutate(draftOfSample(chosen));
+            send(draftOfSample(chosen));
           }}
           onEdit={(chosen) => (isWritten ? setReplacement(chosen) : edit(chosen))}
         />

@@ -29,10 +29,6 @@ export function Actions({ incident, onChanged }: ActionsProps) {
   const again = useMutation({ mutationFn: () => investigate(incident.id), onSuccess: onChanged });
   const isRunning = incident.sessions.some((session) => !hasEnded(session.status));
   const close = () => setDialog(null);
-  const done = () => {
-    close();
-    onChanged();
-  };
   return (
     <Box>
       <Stack direction="row" sx={{ gap: 0.5, flexWrap: "wrap" }}>
@@ -60,28 +56,26 @@ export function Actions({ incident, onChanged }: ActionsProps) {
         )}
       </Stack>
       {again.error && <Failure what="It could not be investigated." error={again.error} />}
-      {dialog === "mute" && <MuteDialog width="xs" title="Mute this incident?" text="Until the mute ends, its alerts are recorded but not investigated." hours={4} mute={(ends, reason) => muteIncident(incident.id, ends, reason)} onClose={close} onMuted={done} />}
-      {dialog === "merge" && <MergeDialog incident={incident} onClose={close} onDone={done} />}
-      {dialog === "resolve" && <ResolveDialog incident={incident} onClose={close} onDone={done} />}
+      {dialog === "mute" && <MuteDialog width="xs" title="Mute this incident?" text="Until the mute ends, its alerts are recorded but not investigated." hours={4} mute={(ends, reason) => muteIncident(incident.id, ends, reason)} onClose={close} onMuted={onChanged} />}
+      {dialog === "merge" && <MergeDialog {...{ incident, onChanged }} onClose={close} />}
+      {dialog === "resolve" && <ResolveDialog {...{ incident, onChanged }} onClose={close} />}
     </Box>
   );
 }
 
-interface DialogProps {
-  incident: IncidentView;
+interface DialogProps extends ActionsProps {
   onClose: () => void;
-  onDone: () => void;
 }
 
-function ResolveDialog({ incident, onClose, onDone }: DialogProps) {
-  const resolve = useMutation({ mutationFn: () => resolveIncident(incident.id), onSuccess: onDone });
-  return <ActionDialog title="Resolve this incident?" text="Waiting investigations are cancelled. If an alert fires again, the incident reopens." onClose={onClose} mutation={resolve} label="Resolve" onConfirm={resolve.mutate} failure="It could not be resolved." />;
+function ResolveDialog({ incident, onChanged, onClose }: DialogProps) {
+  const resolve = useMutation({ mutationFn: () => resolveIncident(incident.id), onSuccess: onChanged });
+  return <ActionDialog title="Resolve this incident?" text="Waiting investigations are cancelled. If an alert fires again, the incident reopens." onClose={onClose} mutation={resolve} label="Resolve" failure="It could not be resolved." />;
 }
 
-function MergeDialog({ incident, onClose, onDone }: DialogProps) {
+function MergeDialog({ incident, onChanged, onClose }: DialogProps) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState<IncidentItem | null>(null);
-  if (chosen) return <MergeChosenDialog incident={incident} chosen={chosen} onClose={() => setChosen(null)} onDone={onDone} />;
+  if (chosen) return <MergeChosenDialog incident={incident} chosen={chosen} onChanged={onChanged} onClose={() => setChosen(null)} onDone={onClose} />;
   return (
     <ConfirmDialog width="sm" title="Merge another incident into this one" text="Its alerts become part of this incident, and so do later deliveries of them." onClose={onClose}>
       <SearchBox label="Search open incidents" text={text} onText={setText} />
@@ -90,8 +84,8 @@ function MergeDialog({ incident, onClose, onDone }: DialogProps) {
   );
 }
 
-function MergeChosenDialog({ incident, chosen, onClose, onDone }: DialogProps & { chosen: IncidentItem }) {
-  const merge = useMutation({ mutationFn: () => mergeIncident(incident.id, chosen.id), onSuccess: onDone });
+function MergeChosenDialog({ incident, chosen, onChanged, onClose, onDone }: DialogProps & { chosen: IncidentItem; onDone: () => void }) {
+  const merge = useMutation({ mutationFn: () => mergeIncident(incident.id, chosen.id), onSuccess: onChanged });
   return (
     <ActionDialog
       width="sm"
@@ -100,7 +94,7 @@ function MergeChosenDialog({ incident, chosen, onClose, onDone }: DialogProps & 
       onClose={onClose}
       mutation={merge}
       label="Merge"
-      onConfirm={merge.mutate}
+      onDone={onDone}
       failure="They could not be merged."
     />
   );

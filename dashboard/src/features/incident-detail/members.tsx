@@ -59,13 +59,7 @@ export function Members({ incident, onSplit }: { incident: IncidentView; onSplit
 }
 
 function SplitDialog({ incidentId, chosen, onClose, onSplit }: { incidentId: string; chosen: string[]; onClose: () => void; onSplit: (incidentId: string) => void }) {
-  const split = useMutation({
-    mutationFn: () => splitIncident(incidentId, chosen),
-    onSuccess: (created) => {
-      onClose();
-      onSplit(created.incident_id);
-    },
-  });
+  const split = useMutation({ mutationFn: () => splitIncident(incidentId, chosen) });
   return (
     <ActionDialog
       title={`Split off ${plural(chosen.length, "alert")}?`}
@@ -73,7 +67,10 @@ function SplitDialog({ incidentId, chosen, onClose, onSplit }: { incidentId: str
       onClose={onClose}
       mutation={split}
       label="Split off"
-      onConfirm={split.mutate}
+      onDone={(created) => {
+        onClose();
+        onSplit(created.incident_id);
+      }}
       failure="They could not be split off."
     />
   );

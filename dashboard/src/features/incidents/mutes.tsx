@@ -75,10 +75,7 @@ function MuteMatchingDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const [match, setMatch] = useState("");
   const matchers = match.split("\n").map((line) => line.trim()).filter(Boolean);
-  const onMuted = async () => {
-    await client.invalidateQueries({ queryKey: mutes.queryKey });
-    onClose();
-  };
+  const onMuted = () => client.invalidateQueries({ queryKey: mutes.queryKey });
   return (
     <MuteDialog width="sm" title="Mute alerts" text="Until the mute ends, alerts that match all matchers are recorded but not investigated." hours={1} disabled={matchers.length === 0} mute={(ends, reason) => addMute(matchers, ends, reason)} onClose={onClose} onMuted={onMuted}>
       <TextField autoFocus multiline minRows={2} size="small" label="Matchers, one per line" placeholder={'cluster = "eu1"'} value={match} onChange={(event) => setMatch(event.target.value)} />

@@ -24,3 +24,26 @@ test("the dialog of one action does not show why the other one failed", async ()
   await screen.findByText("Delete 1 session?");
   expect(screen.queryByRole("alert")).toBeNull();
 });
+
+test("a question is about what was selected when it was asked, and its late answer clears no later selection", async () => {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(me.queryKey, { author: "ada", denied: {} } as never);
+  let accept: () => void = () => undefined;
+  const sent = vi.spyOn(api, "POST").mockReturnValue(new Promise((resolve) => (accept = () => resolve({ response: new Response() }))));
+  const onClear = vi.fn();
+  const shown = (...ids: string[]) => (
+    <QueryClientProvider client={client}>
+      <SelectedActions selected={ids.map((id) => ({ id, status: "completed" })) as SessionListItem[]} onClear={onClear} />
+    </QueryClientProvider>
+  );
+  const { rerender } = render(shown("a"));
+  await userEvent.click(screen.getByRole("button", { name: "Delete 1" }));
+  rerender(shown());
+  await userEvent.click(screen.getByRole("button", { name: "Delete them" }));
+  expect(sent).toHaveBeenCalledExactlyOnceWith("/api/v1/deletions", { params: { query: { id: ["a"] } } });
+  await userEvent.click(screen.getByRole("button", { name: "Keep them" }));
+  rerender(shown("b"));
+  accept();
+  await vi.waitFor(() => expect(client.isMutating()).toBe(0));
+  expect(onClear).not.toHaveBeenCalled();
+});

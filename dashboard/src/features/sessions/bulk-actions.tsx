@@ -39,10 +39,7 @@ function CancelMatchingDialog({ filter, filtered, statuses, onClose }: CancelMat
   const { data } = useQuery(queue);
   const cancel = useMutation({
     mutationFn: () => cancelSessions({ ...filter, status: statuses.length > 0 ? statuses : ACTIVE_STATUSES }),
-    onSuccess: () => {
-      onClose();
-      return refetchChanged(client, sessionKeys.all);
-    },
+    onSuccess: () => void refetchChanged(client, sessionKeys.all),
   });
   return (
     <ActionDialog
@@ -57,7 +54,6 @@ function CancelMatchingDialog({ filter, filtered, statuses, onClose }: CancelMat
       onClose={onClose}
       mutation={cancel}
       label="Cancel them"
-      onConfirm={cancel.mutate}
       failure="They could not all be cancelled."
       destructive
     />

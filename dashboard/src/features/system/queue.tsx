@@ -40,9 +40,9 @@ function PauseDialog({ onClose }: { onClose: () => void }) {
     onSuccess: (current) => {
       client.setQueryData(pauses.queryKey, current);
       void client.invalidateQueries({ queryKey: queue.queryKey });
-      onClose();
     },
   });
+  const onSuccess = onClose;
   return (
     <ConfirmDialog
       title="Pause all work?"
@@ -51,10 +51,10 @@ function PauseDialog({ onClose }: { onClose: () => void }) {
       failure={pause.error && <Failure what="It could not be paused." error={pause.error} />}
       actions={
         <>
-          <Button loading={pause.isPending} onClick={() => pause.mutate(true)}>
+          <Button loading={pause.isPending} onClick={() => pause.mutate(true, { onSuccess })}>
             Pause and park running sessions
           </Button>
-          <Button variant="contained" loading={pause.isPending} onClick={() => pause.mutate(false)}>
+          <Button variant="contained" loading={pause.isPending} onClick={() => pause.mutate(false, { onSuccess })}>
             Pause
           </Button>
         </>

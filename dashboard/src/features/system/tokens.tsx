@@ -80,7 +80,7 @@ function Token({ token }: { token: TokenItem }) {
 function RevokeDialog({ name, onClose }: { name: string; onClose: () => void }) {
   const client = useQueryClient();
   const revoke = useMutation({ mutationFn: () => revokeToken(name), onSuccess: () => client.invalidateQueries({ queryKey: tokens.queryKey }) });
-  return <ActionDialog title={`Revoke ${name}?`} text="Programs and people that use this token are refused at once. It cannot be undone." cancelLabel="Keep it" onClose={onClose} mutation={revoke} label="Revoke" onConfirm={revoke.mutate} failure="It could not be revoked." destructive />;
+  return <ActionDialog title={`Revoke ${name}?`} text="Programs and people that use this token are refused at once. It cannot be undone." cancelLabel="Keep it" onClose={onClose} mutation={revoke} label="Revoke" failure="It could not be revoked." destructive />;
 }
 
 const ROLES = {
@@ -125,7 +125,7 @@ function NewTokenDialog({ onClose }: { onClose: () => void }) {
       mutation={create}
       label="Create"
       disabled={name.trim() === ""}
-      onConfirm={create.mutate}
+      onDone={() => undefined}
       failure="The token was not created."
     >
       <TextField size="small" label="Name" value={name} onChange={(event) => setName(event.target.value)} autoFocus />
