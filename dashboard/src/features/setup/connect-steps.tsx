@@ -40,16 +40,26 @@ function KeyForm({ vendors }: { vendors: VendorItem[] }) {
   const [vendor, setVendor] = useState(vendors[0]?.name ?? "");
   const [key, setKey] = useState("");
   const save = useMutation({
-    mutationFn: () => setUpKey(vendor, key),
-    onSuccess: (outcome) => {
-      if (outcome.ok) setKey("");
+    mutationFn: (tested: string) => setUpKey(vendor, tested),
+    onSuccess: (outcome, tested) => {
+      // Another one may have been typed meanwhile.
+      if (outcome.ok) setKey((now) => (now === tested ? "" : now));
       return client.invalidateQueries();
     },
   });
+  // An outcome is shown until something else is entered.
+  const onVendor = (name: string) => {
+    setVendor(name);
+    save.reset();
+  };
+  const onKey = (typed: string) => {
+    setKey(typed);
+    save.reset();
+  };
   const chosen = vendors.find(({ name }) => name === vendor);
   return (
-    <Form spacing={2} sx={{ alignItems: "flex-start", maxWidth: 560 }} onSubmit={save.mutate}>
-      <TextField select size="small" label="Vendor" value={vendor} onChange={(event) => setVendor(event.target.value)} helperText={chosen ? `The model will be ${chosen.model}; the configuration can name another.` : ""} fullWidth>
+    <Form spacing={2} sx={{ alignItems: "flex-start", maxWidth: 560 }} onSubmit={() => save.mutate(key)}>
+      <TextField select size="small" label="Vendor" value={vendor} onChange={(event) => onVendor(event.target.value)} helperText={chosen ? `The model will be ${chosen.model}; the configuration can name another.` : ""} fullWidth>
         {vendors.map(({ name, has_key: hasKey }) => (
           <MenuItem key={name} value={name}>
             {VENDORS[name] ?? name}
@@ -57,7 +67,7 @@ function KeyForm({ vendors }: { vendors: VendorItem[] }) {
           </MenuItem>
         ))}
       </TextField>
-      <TextField size="small" type="password" autoComplete="off" label="API key" value={key} onChange={(event) => setKey(event.target.value)} helperText={`Tested with one small call, then written to .env as ${chosen?.variable ?? "a variable"}, readable by TARSy’s account alone.`} fullWidth />
+      <TextField size="small" type="password" autoComplete="off" label="API key" value={key} onChange={(event) => onKey(event.target.value)} helperText={`Tested with one small call, then written to .env as ${chosen?.variable ?? "a variable"}, readable by TARSy’s account alone.`} fullWidth />
       {save.error && <Failure what="The key could not be tested." error={save.error} />}
       {save.data && <OutcomeLine outcome={save.data} />}
       <Button type="submit" variant="contained" disabled={key.trim() === ""} loading={save.isPending}>
@@ -75,6 +85,14 @@ function LocalForm() {
   const find = useMutation({ mutationFn: () => findModels(url, key), onSuccess: (found) => setModel(found.models.find((name) => !/embed|rerank/i.test(name)) ?? "") });
   const save = useMutation({ mutationFn: (base: string) => setUpLocalModel(base, model, key), onSuccess: () => client.invalidateQueries() });
   const found = find.data;
+  const onModel = (name: string) => {
+    setModel(name);
+    save.reset();
+  };
+  const onKey = (typed: string) => {
+    setKey(typed);
+    save.reset();
+  };
   return (
     <Form spacing={2} sx={{ alignItems: "flex-start", maxWidth: 560 }} onSubmit={() => (found ? save.mutate(found.base_url) : find.mutate())}>
       <TextField
@@ -89,10 +107,10 @@ function LocalForm() {
         helperText="Ollama, llama.cpp, vLLM, LM Studio: any server that speaks like OpenAI, as TARSy’s machine reaches it."
         fullWidth
       />
-      <TextField size="small" type="password" autoComplete="off" label="API key" value={key} onChange={(event) => setKey(event.target.value)} helperText="Only if the server or gateway asks for one. Written to .env as LOCAL_API_KEY." fullWidth />
+      <TextField size="small" type="password" autoComplete="off" label="API key" value={key} onChange={(event) => onKey(event.target.value)} helperText="Only if the server or gateway asks for one. Written to .env as LOCAL_API_KEY." fullWidth />
       {find.error && <Failure what="No model was found." error={find.error} />}
       {found && (
-        <TextField select size="small" label="Model" value={model} onChange={(event) => setModel(event.target.value)} helperText={`Found at ${found.base_url}.`} fullWidth>
+        <TextField select size="small" label="Model" value={model} onChange={(event) => onModel(event.target.value)} helperText={`Found at ${found.base_url}.`} fullWidth>
           {found.models.map((name) => (
             <MenuItem key={name} value={name}>
               {name}
@@ -127,6 +145,10 @@ function Recipe({ recipe }: { recipe: RecipeItem }) {
   const client = useQueryClient();
   const [values, setValues] = useState<Record<string, string>>(Object.fromEntries(recipe.fields.map((field) => [field.variable, field.suggestion])));
   const connect = useMutation({ mutationFn: () => setUpToolServer(recipe.name, values), onSuccess: () => client.invalidateQueries() });
+  const onValue = (variable: string, value: string) => {
+    setValues({ ...values, [variable]: value });
+    connect.reset();
+  };
   return (
     <Paper variant="outlined" sx={{ p: 2 }}>
       <Form aria-label={recipe.title} spacing={1.5} sx={{ alignItems: "flex-start" }} onSubmit={connect.mutate}>
@@ -135,7 +157,7 @@ function Recipe({ recipe }: { recipe: RecipeItem }) {
           {recipe.description}
         </Typography>
         {recipe.fields.map((field) => (
-          <RecipeField key={field.variable} field={field} value={values[field.variable] ?? ""} onChange={(value) => setValues({ ...values, [field.variable]: value })} />
+          <RecipeField key={field.variable} field={field} value={values[field.variable] ?? ""} onChange={(value) => onValue(field.variable, value)} />
         ))}
         {connect.error && <Failure what="It could not be tested." error={connect.error} />}
         {connect.data && <OutcomeLine outcome={connect.data} />}
