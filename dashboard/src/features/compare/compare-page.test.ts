@@ -6,7 +6,7 @@ import { diffLines, figuresOf } from "./compare-page";
 const session = (more: object) =>
   ({ status: "completed", verdict: null, citations: null, stages: [{ executions: [{ model_name: "m1" }, { model_name: "m1" }] }], recorded: false, usage: { total_tokens: 1_500 }, cost: { usd: 0.25, unpriced_calls: 0 }, duration_ms: 2_000, ...more }) as unknown as SessionDetail;
 const verdict = { outcome: "fault", confidence: "high", mechanism: "The disk is full.", object: { kind: "Pod", namespace: "shop", name: "web" } };
-const trace = { llm: [{ kind: "iteration" }, { kind: "summarization" }], mcp: [{ kind: "tool_list" }, { kind: "tool_call" }] } as TraceList;
+const trace = { llm: [{ kind: "iteration" }, { kind: "summarization" }, { kind: "support" }], mcp: [{ kind: "tool_list" }, { kind: "tool_call" }] } as TraceList;
 
 test("two sessions are compared by verdict, evidence, turns and cost", () => {
   const citations = { cited: 2, verified: 2, id_only: 0, failed: 0, uncited: 0 };

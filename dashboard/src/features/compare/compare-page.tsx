@@ -92,8 +92,8 @@ export function figuresOf(sessions: readonly [SessionDetail, SessionDetail], tra
       const names = [...new Set(stages.flatMap((stage) => stage.executions.map((execution) => execution.model_name)))].join(", ");
       return recorded ? `${names} (recorded)` : names;
     }),
-    // A summary of a tool result is not a turn.
-    figure("Turns", (_, trace) => (trace ? String(trace.llm.filter((call) => call.kind !== "summarization").length) : "…")),
+    // A summary of a tool result is not a turn, nor is a judgement of quotations.
+    figure("Turns", (_, trace) => (trace ? String(trace.llm.filter(({ kind }) => kind !== "summarization" && kind !== "support").length) : "…")),
     figure("Tool calls", (_, trace) => (trace ? String(trace.mcp.filter((call) => call.kind === "tool_call").length) : "…")),
     figure("Tokens", ({ usage }) => formatCount(usage.total_tokens)),
     figure("Cost", ({ cost }) => formatCost(cost) ?? "nothing"),
