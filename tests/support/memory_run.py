@@ -270,7 +270,7 @@ class MemoryRun:
                 clock=self.clock,
             ),
             ceilings=ceilings,
-            evidence=EvidenceIds(prefix="A", documents={ALERT: self.scenario.alert}),
+            evidence=EvidenceIds(prefix="A", documents=(Evidence(id=ALERT, text=self.scenario.alert),)),
             cut=RecordedCut.find(self.recorded_inputs, self.track, self.end),
         )
         await llm.aclose()

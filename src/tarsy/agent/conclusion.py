@@ -27,7 +27,6 @@ from tarsy.agent.tool_calls import GivesAnswer, ToolCallFormat, WantsTools
 from tarsy.agent.tool_turn import use_tools
 from tarsy.domain.conclusion import FORCED_CONCLUSION, SHORTCOMING
 from tarsy.domain.conversation import ConversationMessage, Message, Role
-from tarsy.domain.evidence import Evidence
 from tarsy.domain.execution import AgentType
 from tarsy.domain.interaction import LLMInteractionKind
 from tarsy.domain.llm import ErrorCode, GenerateInput, ProviderType
@@ -218,12 +217,12 @@ class Conclusion:
         return before + shown if before else shown
 
     async def _review(self, answer: str, *, without: AbstractSet[str] = frozenset()) -> Review:
-        services, documents = self._context.services, self._context.evidence.documents
-        given = [Evidence(id=name, text=text) for name, text in documents.items()]
         # A name may be in any result, and the words of a wrong citation in another one.
-        results = await services.results.cited(self._context.place.execution_id)
+        results = await self._context.services.results.cited(self._context.place.execution_id)
         # Comparing quotations with large results takes seconds at worst: in a thread, other agents go on meanwhile.
-        return await to_thread.run_sync(read_answer(answer).review, [one for one in (*results, *given) if one.id not in without])
+        return await to_thread.run_sync(
+            read_answer(answer).review, [one for one in (*results, *self._context.evidence.documents) if one.id not in without]
+        )
 
     def _quoted(self, final: Review) -> tuple[QuotedStatement, ...]:
         """The statements whose quotations a model is to judge: none unless that is configured."""

@@ -27,7 +27,7 @@ from tarsy.agent.prompt.builder import ChatPrompt, PromptBuilder
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conversation import ToolCall
-from tarsy.domain.evidence import call_id
+from tarsy.domain.evidence import Evidence, call_id
 from tarsy.domain.execution import AgentType, ExecutionPlace, Wait
 from tarsy.domain.run_input import AnyInput, CutShort, InputPlace, Now, PlacedInput, ReadAt, RunInput, ToolsChanged, Unfinished, place_of
 from tarsy.domain.status import RunStatus
@@ -197,7 +197,7 @@ class EvidenceIds:
     """The ids under which an execution may cite: its tool calls are numbered after `prefix`, its documents are cited by name."""
 
     prefix: str
-    documents: Mapping[str, str] = field(default_factory=dict[str, str])
+    documents: tuple[Evidence, ...] = ()
     # Evidence ids by the ids of tool calls.
     of_calls: dict[str, str] = field(default_factory=dict[str, str])
 

@@ -33,7 +33,7 @@ from tarsy.agent.toolbox.toolbox import BuiltInTool, toolbox
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain
 from tarsy.domain.budget import Ceiling
 from tarsy.domain.claim import Claim, ClaimLostError
-from tarsy.domain.evidence import ALERT, RUNBOOK
+from tarsy.domain.evidence import ALERT, RUNBOOK, Evidence
 from tarsy.domain.execution import AgentExecution, AgentType, ExecutionChange, ExecutionPlace
 from tarsy.domain.history import ExecutionRecord, StageRecord
 from tarsy.domain.llm import ProviderType
@@ -197,11 +197,10 @@ class AgentRunner:
         documents = job.documents
         # A sub-agent is the only one of its job.
         number = 1 if job.dispatch else execution.agent_index
-        # Reports of other agents are readable, but not citable.
-        reports = {name for name, one in job.dispatch.given.items() if one.is_report} if job.dispatch else set[str]()
-        evidence = EvidenceIds(
-            prefix=job.planned.evidence_prefix(number), documents={name: text for name, text in documents.items() if name not in reports}
-        )
+        # What is handed over to a sub-agent proves as much as to its sender: the report of another agent, or a failed call, nothing.
+        handed = job.dispatch.given if job.dispatch else {}
+        given = tuple(handed.get(name) or Evidence(id=name, text=text) for name, text in documents.items())
+        evidence = EvidenceIds(prefix=job.planned.evidence_prefix(number), documents=given)
         skills = AgentSkills(job.chain.skills, config, services.skills)
         prompt_context = _prompt_context(job, config)
         in_part = bool(job.dispatch and job.dispatch.given) or any(

@@ -99,6 +99,24 @@ async def test_a_quotation_that_a_model_judges_unrelated_counts_as_failed_in_api
     assert await replayed(database_url, found["recording"]) == []
 
 
+@pytest.mark.parametrize(
+    ("read", "words", "status"),
+    [
+        ({"call_id": "ALERT"}, "shop/web-1 is down", CitationStatus.QUOTE_FOUND),
+        ({"id": "A1", "search": "the volume of web-1 burned"}, "the volume of web-1 burned", CitationStatus.FAILED),
+    ],
+    ids=["the alert", "the agent's own words"],
+)
+async def test_no_text_becomes_an_observation_by_being_read_again(
+    database_url: str, read: dict[str, str], words: str, status: CitationStatus
+) -> None:
+    answer = f'## Why\n\nIt is gone [A2: "{words}"].\n\n{RULED_OUT}\n\n{VERDICT}'
+    async with _scenario(calls("c1", "tarsy.read_result", **read), answer, answer).running(database_url) as running:
+        found = await _investigated(running)
+    assert [one.checked.status for one in found["checked"].citations] == [status, CitationStatus.QUOTE_FOUND]
+    assert found["session"].verdict.confidence == "low"
+
+
 async def test_a_wrong_quotation_is_reported_once_with_the_nearest_real_line_and_may_be_corrected(database_url: str) -> None:
     async with _scenario(WRONG, GOOD).running(database_url) as running:
         found = await _investigated(running)

@@ -224,6 +224,29 @@ async def test_the_words_of_a_sub_agent_are_no_evidence(database_url: str) -> No
     assert (outcome.citations["verified"], outcome.citations["failed"]) == (0, 1)
 
 
+async def test_the_report_of_an_agent_is_no_evidence_for_another_that_it_is_handed_to(database_url: str) -> None:
+    laundered = 'It burns [A2.1: "web-1 burns brightly"] [A1: "web-1 burns brightly"].'
+    outcome = outcome_of(
+        await Scenario(
+            chain(stage(lead())),
+            [
+                says(LEAD, 0, sends("a", "PodAgent", "Which pods restart?")),
+                says(PODS, 0, calls("p", "k8s.pods")),
+                says(PODS, 1, 'web-1 burns brightly [A1.1: "web-1 CrashLoopBackOff"].'),
+                says(LEAD, 1, sends("b", "LogAgent", "Why?", context_ids=["A1"])),
+                says(LOGS, 0, calls("r", "tarsy.read_result", id="A1")),
+                says(LOGS, 1, laundered),
+                says(LEAD, 2, "Unknown."),
+                says(END, 0, "Done."),
+            ],
+            [POD],
+        ).play(database_url)
+    )
+    assert "web-1 burns brightly" in reports(outcome, LOGS)[0]
+    concluded = next(event for event in outcome.timeline if event["track"] == LOGS and event["event_type"] == "final_analysis")
+    assert (concluded["metadata"]["citations"]["verified"], concluded["metadata"]["citations"]["failed"]) == (0, 2)
+
+
 async def test_a_task_with_a_secret_is_stored_and_delivered_masked(database_url: str) -> None:
     secret = "AKIAIOSFODNN7EXAMPLE"
     asked = says(LEAD, 0, sends("a", "PodAgent", f"Who uses aws_access_key_id={secret}?"))

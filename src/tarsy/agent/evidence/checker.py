@@ -27,11 +27,12 @@ from tarsy.agent.evidence.figures import (
 )
 from tarsy.agent.evidence.names import is_instance, is_seen, names
 from tarsy.agent.evidence.quotation import SHORTEST_QUOTATION, QuotableText, compares, masks, says_something, states_equality
+from tarsy.agent.evidence.reading import parse_reading
 from tarsy.agent.evidence.statements import AnalysisSection, Statement, statements, visible
 from tarsy.domain.citation import CheckedCitation, Citation, CitationStatus, ClaimSeverity, citations
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.tool import READ_RESULT_TOOL
-from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
+from tarsy.domain.tool_arguments import ArgumentProblem
 from tarsy.domain.verdict import Verdict, VerdictOutcome
 
 # A correction with more points would not be worked through.
@@ -54,8 +55,8 @@ _MOST_COUNTED = 20
 
 _SWEEPS = "says all, every, none, only, always or never without citing what covers it"
 _NOT_CITED = "neither cites a result nor is marked (inference)"
-# The argument of `tarsy.read_result` that names the text.
-_READ_ARGUMENTS = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+# `tarsy.read_result` numbers the lines that it finds.
+_LINE_NUMBERS = re.compile(r"^(?:\d+[:-])+")
 _REST = re.compile(r"idle|free|avail|unused|remain|success", re.IGNORECASE)
 # In these sections, a sweeping word is a claim about the system.
 _SWEEPING_SECTIONS = frozenset({AnalysisSection.WHY, AnalysisSection.RULED_OUT, AnalysisSection.IMPACT})
@@ -152,7 +153,7 @@ class Seen:
     def figures(self, evidence_id: str) -> tuple[Figure, ...] | None:
         """Return the figures and bare numbers of a result; None once the limit for one analysis is reached."""
         if evidence_id not in self._figures:
-            one = self.evidence[evidence_id]
+            one = self.source(evidence_id)
             read = TextNumbers(f"{one.arguments}\n{one.text}")
             self._read_for_figures.append(len(read.text))
             is_within = sum(self._read_for_figures) <= _MOST_READ_FOR_FIGURES
@@ -175,27 +176,29 @@ class Seen:
         calls = (f"{one.tool} {one.arguments}" for one in self.evidence.values() if not one.failed and not one.refused)
         return "\n".join((*calls, *(one.text for one in self.evidence.values())))[:_MOST_READ].lower()
 
-    def source(self, one: Evidence) -> Evidence:
-        """Return the text that a result repeats: what was read again proves as much as when it was first read. Any other text is its own source."""
+    def source(self, evidence_id: str) -> Evidence:
+        """Return the text that a result repeats: what was read again proves as much as when it was first read. Any other text is its own source.
+
+        A result that repeats a text which is not known says nothing about the system, like an input.
+        """
         others = dict(self.evidence)
+        one = others.pop(evidence_id)
         while one.tool == READ_RESULT_TOOL and not (one.refused or one.failed):
-            read = parse_arguments(one.arguments, _READ_ARGUMENTS)
-            source = None if isinstance(read, ArgumentProblem) else others.pop(str(read["id"]).strip("[] ").upper(), None)
-            if source is None:
-                break
-            one = source
+            read = parse_reading(one.arguments)
+            source = None if isinstance(read, ArgumentProblem) else others.pop(read["id"].upper(), None)
+            one = source or replace(one, tool="", arguments="")
         return one
 
     @cached_property
     def usable(self) -> frozenset[str]:
         """The ids whose texts prove something: the results of calls that succeeded, and the agents' inputs."""
-        sources = {name: self.source(one) for name, one in self.evidence.items()}
+        sources = {name: self.source(name) for name in self.evidence}
         return frozenset(name for name, one in sources.items() if not one.refused and not one.failed and not one.is_report)
 
     @cached_property
     def results(self) -> frozenset[str]:
         """The usable results of calls, without the agents' inputs."""
-        return frozenset(name for name in self.usable if not self.source(self.evidence[name]).is_input)
+        return frozenset(name for name in self.usable if not self.source(name).is_input)
 
 
 def check(
@@ -250,10 +253,9 @@ class _Citations:
 
     def _check(self, citation: Citation) -> CheckedCitation:
         evidence_id, quotation = citation.evidence_id, citation.quotation
-        one = self._seen.evidence.get(evidence_id)
-        if one is None:
+        if evidence_id not in self._seen.evidence:
             return _failed(citation, f"there is no {evidence_id}{self._where_instead(quotation, evidence_id)}")
-        one = self._seen.source(one)
+        one = self._seen.source(evidence_id)
         if one.is_report:
             return _failed(citation, f"{evidence_id} is what an agent said: cite the results that it rests on, such as {evidence_id}.1")
         if one.refused:
@@ -269,7 +271,7 @@ class _Citations:
         self._searched += len(text) if text else 0
         if text is None or self._searched > _MOST_SEARCHED:
             return _id_only(citation, "not looked for: there was too much to check")
-        found_at = text.find(quotation)
+        found_at = self._place(text, quotation, citation.evidence_id)
         if found_at is None:
             self._nearest += 1
             nearest = text.nearest_line(quotation) if self._nearest <= _MOST_NEAREST else ""
@@ -282,6 +284,15 @@ class _Citations:
             return _id_only(citation, "the header of a table shows nothing")
         return CheckedCitation(citation=citation, status=CitationStatus.QUOTE_FOUND, found_at=found_at)
 
+    def _place(self, text: QuotableText, quotation: str, evidence_id: str) -> tuple[int, int] | None:
+        """Return where the words are. In what was read again, they have to be in its source too: the rest is notices, and what was searched for."""
+        found_at, source = text.find(quotation), self._seen.source(evidence_id)
+        if found_at is None or source.id == evidence_id:
+            return found_at
+        self._searched += len(source.text)
+        lines = text.whole[slice(*found_at)].split("\n")
+        return found_at if all(_LINE_NUMBERS.sub("", line.strip("…")) in source.text for line in lines) else None
+
     def _where_instead(self, quotation: str | None, evidence_id: str) -> str:
         """Name the result that has the words, if one has."""
         if quotation is None or not says_something(quotation) or self._nearest > _MOST_NEAREST:
@@ -289,7 +300,7 @@ class _Citations:
         for other in sorted(self._seen.usable - {evidence_id}):
             text = self._seen.text(other)
             self._searched += len(text) if text else 0
-            if text is not None and self._searched <= _MOST_SEARCHED and text.find(quotation):
+            if text is not None and self._searched <= _MOST_SEARCHED and self._place(text, quotation, other):
                 return f"; they are in {other}"
         return ""
 
@@ -392,7 +403,7 @@ def _unfounded_figures(claim: Statement, cited: Sequence[CheckedCitation], seen:
 
 def _clocks(claimed: Sequence[Figure], shown: Sequence[Figure], found: Sequence[CheckedCitation], seen: Seen) -> list[Figure]:
     """Return the times that a statement names, quotes, or read its results at."""
-    read_at = [clock(at) for one in found if (at := seen.evidence[one.citation.evidence_id].read_at)]
+    read_at = [clock(at) for one in found if (at := seen.source(one.citation.evidence_id).read_at)]
     return [one for one in (*shown, *claimed, *read_at) if one.has(Dimension.CLOCK)]
 
 
@@ -405,7 +416,7 @@ def _contradicted_object(claim: Statement, found: Sequence[CheckedCitation], see
     """Yield the pod or node that a statement is about, if all rows quoted are about others."""
     instances = [name.rpartition("/")[2] for name in names(claim.text) if is_instance(name) and seen.holds_name(name)]
     rows = [_row_of(one, seen) for one in found]
-    places = "\n".join((*rows, *(seen.evidence[one.citation.evidence_id].arguments for one in found))).lower()
+    places = "\n".join((*rows, *(seen.source(one.citation.evidence_id).arguments for one in found))).lower()
     others = [name for row in rows for name in names(row) if is_instance(name)]
     if instances and others and not any(is_seen(name, places) for name in instances):
         yield instances[0]

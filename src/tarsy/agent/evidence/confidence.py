@@ -36,8 +36,8 @@ class _Case:
 
     @cached_property
     def quoted(self) -> tuple[Evidence, ...]:
-        """The results that they were found in."""
-        return tuple(self.seen.evidence[name] for name in dict.fromkeys(one.citation.evidence_id for one in self.verified))
+        """The results that they were found in, or that these repeat."""
+        return tuple(self.seen.source(name) for name in dict.fromkeys(one.citation.evidence_id for one in self.verified))
 
     @property
     def links(self) -> tuple[CheckedStatement, ...]:

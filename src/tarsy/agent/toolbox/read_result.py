@@ -1,14 +1,14 @@
 """The built-in tool `tarsy.read_result`: reads any result of the session again by its id, a page of it or the lines that contain a text."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from tarsy.agent.evidence.reading import DEFINITION, parse_reading
 from tarsy.agent.ports import ResultStore
 from tarsy.agent.prompt.fence import reading_back
 from tarsy.agent.toolbox.toolbox import CallRefusedError
-from tarsy.domain.tool import READ_RESULT_TOOL, ToolCatalog, ToolDefinition
-from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
+from tarsy.domain.tool import ToolCatalog
+from tarsy.domain.tool_arguments import ArgumentProblem
 from tarsy.kit.text import clip_bytes
 
 # A window of a result, about four thousand tokens: few calls for a large result, and little against any model's window.
@@ -18,38 +18,6 @@ _CONTEXT = 300
 _LONGEST_LINE = 2_000
 _MAX_HITS = 40
 _MOST_CONTEXT = 20
-_BARE_ID = re.compile(r"[\"']?[\w.:-]+[\"']?")
-
-DEFINITION = ToolDefinition(
-    name=READ_RESULT_TOOL,
-    description=(
-        "Read a tool result of this investigation again, or the ALERT or the RUNBOOK, by its id: "
-        "a page of it, or with `search` the lines that contain a text, whole and with their numbers, like `grep -n -F -C`."
-    ),
-    parameters_schema={
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "description": "The id in brackets before the result, such as A7."},
-            "offset": {
-                "type": "integer",
-                "minimum": 0,
-                "description": "Where to start, in characters; with from_end, before which to end.",
-            },
-            "search": {"type": "string", "description": "A text to look for (not a pattern), from offset on."},
-            "context": {"type": "integer", "minimum": 0, "description": "With search: how many lines to show before and after each match."},
-            "from_end": {"type": "boolean", "description": "Read, or search, backwards from the end: the newest lines of most logs."},
-        },
-        "required": ["id"],
-    },
-    read_only=True,
-    idempotent=True,
-)
-# In conversations from before results had ids of their own it is called `call_id`.
-_OLD_NAME = "call_id"
-_ACCEPTED: dict[str, Any] = {
-    "type": "object",
-    "properties": {**DEFINITION.parameters_schema["properties"], _OLD_NAME: {"type": "string"}},
-}
 
 
 class ReadResult:
@@ -69,13 +37,10 @@ class ReadResult:
         return bool(catalog.tools) or self._in_part
 
     async def run(self, arguments: str) -> str:
-        read = parse_arguments(arguments, _ACCEPTED)
-        # Models that write arguments loosely may give the bare id.
-        if isinstance(read, ArgumentProblem) and _BARE_ID.fullmatch(arguments.strip()):
-            read = {"id": arguments.strip().strip("\"'")}
+        read = parse_reading(arguments)
         if isinstance(read, ArgumentProblem):
             raise CallRefusedError(read.message)
-        name = str(read.get("id") or read.get(_OLD_NAME) or "").strip("[] ")
+        name: str = read["id"]
         if name.upper() in self._documents:
             return excerpt(self._documents[name.upper()], read)
         if cited := await self._results.cited(self._execution_id, (name,)):

@@ -1,5 +1,6 @@
 """Names, figures, sweeping words and uncited links of an analysis, and the confidence they leave."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 
 from tarsy.agent.evidence.checker import CheckedAnalysis, Seen, Support, check
 from tarsy.agent.evidence.confidence import shown_confidence
-from tarsy.domain.citation import ClaimSeverity
+from tarsy.agent.toolbox.read_result import excerpt
+from tarsy.domain.citation import CitationStatus, ClaimSeverity
 from tarsy.domain.evidence import Evidence
 from tarsy.domain.verdict import AffectedObject, Confidence, Verdict, VerdictOutcome
 
@@ -291,11 +293,28 @@ def test_a_skill_that_was_loaded_says_nothing_about_the_system() -> None:
         ('{"search": "A1", "id": "A5"}', Support.INPUT),
         ('{"id": "A3"}', Support.FAILED),
         ('{"id": "A4"}', Support.FAILED),
+        ("id=A1, offset=0, search=cart", Support.VERIFIED),
+        ("call_id: ALERT", Support.INPUT),
+        ('{"id": "", "call_id": "A4"}', Support.FAILED),
+        ('{"id": "toolu_1"}', Support.INPUT),
     ],
-    ids=["a result", "its bare id", "the alert", "a skill", "a failed call", "the report of a sub-agent"],
+    ids=[
+        "a result",
+        "its bare id",
+        "the alert",
+        "a skill",
+        "a failed call",
+        "the report of a sub-agent",
+        "a part of a result",
+        "the alert, by an old name",
+        "a report, by an old name",
+        "a text that is not known",
+    ],
 )
 def test_what_is_read_again_proves_as_much_as_when_it_was_first_read(arguments: str, support: Support) -> None:
     again = (
+        Evidence(id="ALERT", text=RESULT),
+        Evidence(id="A3", text=RESULT, tool="cluster.get", failed=True),
         Evidence(id="A4", text=RESULT, tool="tarsy.run_agent"),
         Evidence(id="A5", text=RESULT, tool="tarsy.load_skill"),
         Evidence(id="A6", text=RESULT, tool="tarsy.read_result", arguments=arguments),
@@ -304,6 +323,23 @@ def test_what_is_read_again_proves_as_much_as_when_it_was_first_read(arguments: 
     among = Seen({**SEEN.evidence, **{one.id: one for one in again}})
     for name in ("A6", "A7"):
         assert check(WHY.replace("A1", name), among).links[0].support is support
+
+
+def test_a_line_that_is_read_again_can_be_quoted_and_what_is_written_around_it_cannot() -> None:
+    read = {"A4": {"search": "worker-a1"}, "A5": {"search": "worker-a1 burned down"}, "A6": {}}
+    again = [
+        Evidence(id=name, text=excerpt(TEXTS["A2"], arguments), tool="tarsy.read_result", arguments=json.dumps({"id": "A2", **arguments}))
+        for name, arguments in read.items()
+    ]
+    among = Seen({**SEEN.evidence, **{one.id: one for one in again}})
+
+    def statuses(*citations: str) -> set[CitationStatus]:
+        return {one.status for one in check(f"It is so [{'; '.join(citations)}].", among).citations}
+
+    right = ('A4: "worker-a1   Ready    <none>   41d"', 'A4: "2:worker-a1   Ready"', 'A6: "worker-a1   Ready    <none>   41d"')
+    assert statuses(*right) == {CitationStatus.QUOTE_FOUND}
+    wrong = ('A5: "worker-a1 burned down"', 'A5: "does not occur in characters"', 'A4: "lines that match; 2 lines in all"')
+    assert statuses(*wrong) == {CitationStatus.FAILED}
 
 
 def test_confidence_is_never_raised() -> None:
