@@ -127,6 +127,7 @@ class IteratingController:
         stored_places = {message.sequence_number for message in run.messages}
         if pending := [PendingCall(call, place) for place, call in places if place not in stored_places]:
             self._recorder.reserve_up_to(pending[-1].sequence_number)
+            context.ceilings.announced = frozenset(one.call.id for one in pending)
             # Calls may have a result that is not in the conversation: it was to be summarised.
             read = {one.call.id: await context.services.results.read(context.place.execution_id, one.call.id) for one in pending}
             known = {call_id: outcome for call_id, outcome in read.items() if outcome}

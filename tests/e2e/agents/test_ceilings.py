@@ -1,6 +1,6 @@
 """Ceilings: whatever a model does, it is stopped by them, concludes with what is left, and says so wherever its session is shown."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from support.agent_scenario import SESSION_ID, Scenario, kinds, read_back
+from support.agent_scenario import SESSION_ID, TOOLS, Scenario, kinds, read_back
 from support.claims import take_back
 from support.memory_run import DiedError
 from support.replaying import replayed
@@ -27,12 +27,14 @@ from support.runaway import (
     runaway,
     runaway_agent,
     ten_calls,
+    usage,
     used,
     with_ceiling,
 )
+from tarsy.domain.approval import ApprovalState
 from tarsy.domain.budget import Ceiling, Spent
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
-from tarsy.domain.llm import Chunk, GenerateInput, TextChunk
+from tarsy.domain.llm import Chunk, GenerateInput, TextChunk, ToolCallChunk
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.run_input import InputKind
 from tarsy.domain.session import AlertSession
@@ -105,6 +107,38 @@ async def test_a_recording_made_under_a_ceiling_replays_exactly(
     found, _, _ = await played(runaway(Runaway(answers), tmp_path, with_ceiling(priced_chain(), ceiling)), database_url)
     assert [given.kind for given in found.inputs].count(InputKind.CEILING) == met
     assert await replayed(database_url, found) == []
+
+
+async def test_calls_that_are_refused_do_not_count_and_are_ended_by_the_iterations(database_url: str, tmp_path: Path) -> None:
+    def refused_twice(request: GenerateInput, number: int) -> Sequence[Chunk]:
+        calls = [ToolCallChunk(f"c{number}-{place}", "k8s.logs", "no JSON") for place in range(2)]
+        return *calls, ToolCallChunk(f"c{number}", "k8s.logs", f'{{"since": {number}}}'), usage(request, 300)
+
+    agent = runaway_agent().model_copy(update={"max_iterations": 4})
+    scenario = runaway(Runaway(refused_twice), tmp_path, with_ceiling(priced_chain(agent), Ceiling(tool_calls=6)))
+    found, session, spent = await played(scenario, database_url)
+    assert found.outcome
+    assert (spent.tool_calls, warnings(found.outcome)) == (4, [])
+    assert session.analysis_partial_reason == "The agent had to conclude before it had found an answer of its own."
+
+
+async def test_a_call_that_waits_for_an_approval_counts_once(database_url: str, tmp_path: Path) -> None:
+    def restarts(request: GenerateInput, number: int) -> Sequence[Chunk]:
+        restart = ToolCallChunk("restart", "k8s.restart", '{"since": 1}')
+        return (restart if number == 1 else TextChunk("The disk of node-1 is full."), usage(request, 300))
+
+    scenario = runaway(Runaway(restarts), tmp_path, with_ceiling(priced_chain(), Ceiling(tool_calls=1)))
+    restart = replace(TOOLS[1], name="k8s.restart", read_only=False, needs_approval=True)
+    result = scenario.tools[1].model_copy(update={"name": restart.name, "content": "restarted"})
+    async with replace(scenario, catalog=(restart,), tools=[result]).running(database_url) as running:
+        await running.pool.run_waiting(INVESTIGATION)
+        (waiting,) = await running.services.repositories.approvals.list(state=ApprovalState.PENDING)
+        await running.services.repositories.approvals.decide(waiting.id, ApprovalState.APPROVED, actor="ada", reason="")
+        await running.pool.run_waiting(INVESTIGATION)
+        found = await read_back(running)
+    assert found.outcome
+    assert [one.content for one in found.tools] == ["restarted"]
+    assert warnings(found.outcome) == []
 
 
 async def test_a_recording_whose_results_were_shortened_for_a_ceiling_replays_exactly(database_url: str, tmp_path: Path) -> None:

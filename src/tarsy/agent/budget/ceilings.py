@@ -190,6 +190,8 @@ class Ceilings:
         self._known = _met_before(recorded, place.track)
         self._unstored: list[AnyInput] = []
         self._shown: set[tuple[int, str]] = set()
+        # The ids of tool calls that an interrupted run announced: they are counted among what it has spent.
+        self.announced: frozenset[str] = frozenset()
         self._turn = 0
         # Of the newest call of the conversation: the price of its model, and the tokens of the messages that cannot be shortened.
         self._price: Price | None = None
@@ -406,7 +408,7 @@ class Ceilings:
         if met := self._known.get((self._turn, call.id)):
             self._refused[LLMInteractionKind.ITERATION] = met
             return self.record(met)
-        if not self._is_active:
+        if not self._is_live or call.id in self.announced:
             return None
         decision = check_tool_call(self._ledger.accounts(self._path), self._ledger.kept(self._path))
         if isinstance(decision, Fits):
@@ -414,6 +416,11 @@ class Ceilings:
             return None
         self._refused[LLMInteractionKind.ITERATION] = met = self._exhausted(decision, call.id, None)
         return self.record(met)
+
+    def was_not_made(self) -> None:
+        """Take back the count of a tool call that was refused, or that waits."""
+        if self._is_live:
+            self._ledger.settle(self._path, NOTHING, Spent(tool_calls=-1))
 
     def result_room(self, call_id: str, tokens: int, conversation_tokens: Callable[[], int]) -> int | None:
         """Return how many of the tokens of a result may enter a conversation of that length so that the next call can be paid; None: all."""

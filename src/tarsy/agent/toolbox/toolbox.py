@@ -38,7 +38,7 @@ class LimitedTools(ToolWrapper):
 
 
 class BudgetedTools(ToolWrapper):
-    """Refuses calls that do not fit under a ceiling, and ends those that outlast one."""
+    """Refuses calls that do not fit under a ceiling, and ends those that outlast one. Calls that are refused here or further in do not count."""
 
     def __init__(self, inner: ToolExecutor, ceilings: Ceilings, *, clock: Clock) -> None:
         super().__init__(inner)
@@ -52,7 +52,10 @@ class BudgetedTools(ToolWrapper):
             return ToolResult.refusal(call, content, started_at)
         left = self._ceilings.seconds_left
         with anyio.move_on_after(math.inf if left is None else left):
-            return await super().execute(call, on_output)
+            result = await super().execute(call, on_output)
+            if result.refused or result.waits:
+                self._ceilings.was_not_made()
+            return result
         content = f"{call.name} did not answer before the time of this investigation was up. {LOST_CALL}."
         waited = milliseconds_since(started, self._clock)
         # Not as a timeout of the tool: after several of those, an agent gives up, and here it has to conclude.
