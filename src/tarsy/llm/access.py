@@ -80,6 +80,9 @@ def _base_url(provider: ResolvedProvider, env: Mapping[str, str]) -> str | None:
         address = expand(provider.base_url, env)
     except MissingVariableError as error:
         raise CredentialsMissingError(f"the provider {provider.name} has no address: {error}") from error
+    if not address.strip():
+        # A variable that is empty gives no address, like `base_url` left out.
+        return None
     try:
         parts = urlsplit(address)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

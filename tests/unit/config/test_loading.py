@@ -129,6 +129,14 @@ def test_a_local_model_needs_no_key(directory: ConfigDirectory) -> None:
     assert "OPENAI_API_KEY is not set" in problem.message
 
 
+def test_an_empty_address_makes_no_model_local(directory: ConfigDirectory) -> None:
+    directory.env = {"KUBECONFIG": "k", "GATEWAY": ""}
+    providers = "llm_providers: {mine: {type: openai, model: gpt-5.2, base_url: '{{.GATEWAY}}'}}"
+    (problem,) = directory.problems("defaults: {llm_provider: mine}", providers)
+    assert "OPENAI_API_KEY is not set" in problem.message
+    assert directory.load("", providers).config.default_provider is None
+
+
 def test_a_provider_that_no_chain_reaches_needs_no_key(directory: ConfigDirectory) -> None:
     del directory.env["XAI_API_KEY"]
     unused = "llm_providers: {spare: {type: xai, model: grok-4}}"

@@ -40,6 +40,14 @@ def test_the_address_may_come_from_the_environment() -> None:
     assert access.base_url == "http://localhost:1/v1"
 
 
+def test_an_empty_address_is_the_vendors_own_which_needs_a_key() -> None:
+    empty = provider(base_url="{{.LLM_URL}}")
+    with pytest.raises(CredentialsMissingError, match="OPENAI_API_KEY"):
+        resolve_access(empty, {"LLM_URL": ""})
+    access = resolve_access(empty, {"LLM_URL": "", "OPENAI_API_KEY": "k"})
+    assert (access.api_key, access.base_url, access.local) == ("k", None, False)
+
+
 @pytest.mark.parametrize("url", ["nonsense", "http://[bad", "http://host:99999", "ftp://host", "http://"])
 def test_an_address_that_is_none_is_an_error_of_the_setting(url: str) -> None:
     with pytest.raises(CredentialsMissingError, match="base_url"):

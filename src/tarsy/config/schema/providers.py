@@ -141,5 +141,5 @@ def is_local(base_url: str, env: Mapping[str, str]) -> bool:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return "." not in host or host.endswith(_LOCAL_SUFFIXES)
+        return bool(host) and ("." not in host or host.endswith(_LOCAL_SUFFIXES))
     return address.is_private or address.is_loopback
