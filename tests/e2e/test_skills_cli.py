@@ -32,10 +32,13 @@ def write_skill(root: Path, name: str, text: str = "Look first.") -> None:
 def test_the_list_says_what_each_skill_is_for_and_where_it_comes_from(tmp_path: Path) -> None:
     (tmp_path / "tarsy.yaml").write_text("")
     write_skill(tmp_path / "skills", "full-disks")
+    file = tmp_path / "skills" / "full-disks" / "SKILL.md"
+    file.write_text(file.read_text().replace("---\nLook", "license: MIT\nmetadata: {team: storage, version: 2}\n---\nLook"))
     (tmp_path / "skills" / "full-disks" / "owners.md").write_text("the owners")
     run = tarsy_skills("list", config=tmp_path)
     assert run.returncode == 0, run.stderr
-    assert "full-disks  [skills]\n    Looks into full-disks.\n    files: owners.md\n" in run.stdout
+    known = "license: MIT, team: storage, version: 2"
+    assert f"full-disks  [skills]\n    Looks into full-disks.\n    {known}\n    files: owners.md\n" in run.stdout
     assert "kubernetes-dns  [built in]\n" in run.stdout
 
 
@@ -110,7 +113,7 @@ def test_what_is_new_on_a_branch_is_shown_and_used_only_when_it_was_accepted(ins
     shown = installation.run("sync")
     assert f"{first} is new, nothing is accepted yet\n--- /dev/null\n+++ b/disks/SKILL.md\n" in shown.stdout, shown.stderr
     assert "no commit of" in installation.run("check").stderr
-    assert f"{first} is accepted\nRestart TARSy to use it.\n" in installation.run("accept").stdout
+    assert f"{first} is accepted\nTo use it: tarsy reload\n" in installation.run("accept").stdout
     assert installation.text() == "First."
     second = installation.repository.commit({"team/disks/SKILL.md": head("disks", "Second.")})
     # Not looked at yet, so not to be had.

@@ -67,7 +67,7 @@ def accept(config: Directory = None) -> None:
     taken = take(found) if found else []
     for each in taken:
         typer.echo(harmless(f"{each.source.git} ({each.source.ref or 'default branch'}): {each.waiting} is accepted"))
-    typer.echo("Restart TARSy to use it." if taken else "There is nothing to accept. To look for changes: tarsy skills sync")
+    typer.echo("To use it: tarsy reload" if taken else "There is nothing to accept. To look for changes: tarsy skills sync")
 
 
 def _describe(each: "SyncedSource") -> str:

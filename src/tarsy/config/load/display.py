@@ -144,13 +144,15 @@ def _dump(shown: dict[str, Any], *, as_json: bool) -> str:
 
 
 def render_skills(skills: Iterable[Skill]) -> str:
-    """Return a paragraph for each skill: name, origin, description, further files."""
+    """Return a paragraph for each skill: name, origin, description, what its author says about it, further files."""
     paragraphs: list[str] = []
     for skill in sorted(skills, key=lambda skill: skill.name):
         at = f" at {skill.commit[:SHORT_COMMIT]}" if skill.commit else ""
         files = f"\n    files: {', '.join(skill.further_files)}" if skill.further_files else ""
         needs = f"\n    needs: {skill.compatibility}" if skill.compatibility else ""
-        paragraphs.append(f"{skill.name}  [{skill.origin}{at}]\n    {skill.description}{needs}{files}")
+        about = {**({"license": skill.license} if skill.license else {}), **skill.metadata}
+        known = f"\n    {', '.join(f'{key}: {value}' for key, value in about.items())}" if about else ""
+        paragraphs.append(f"{skill.name}  [{skill.origin}{at}]\n    {skill.description}{needs}{known}{files}")
     return "\n".join(paragraphs)
 
 
