@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from string import ascii_uppercase
 
-from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL
+from tarsy.domain.tool import BUILT_IN_SERVER, LOAD_SKILL_TOOL, READ_RESULT_TOOL, RUN_AGENT_TOOL
 
 ALERT = "ALERT"
 RUNBOOK = "RUNBOOK"
@@ -45,6 +45,17 @@ class Evidence:
     def is_input(self) -> bool:
         """Return whether it is a text that people gave the agent (the alert, a note, the runbook, a skill): it says nothing about the system."""
         return self.tool in {"", LOAD_SKILL_TOOL}
+
+    @property
+    def is_first_hand(self) -> bool:
+        """Return whether its names and times were seen in it first: not the answer to a refused call, a report, or a text that was read again."""
+        return not self.refused and self.tool not in {RUN_AGENT_TOOL, READ_RESULT_TOOL}
+
+    @property
+    def answered_arguments(self) -> str:
+        """Return the arguments if a tool server has answered them; those of failed calls and of built-in tools are only the agent's own words."""
+        is_answered = not (self.failed or self.refused or self.tool.startswith(f"{BUILT_IN_SERVER}."))
+        return self.arguments if is_answered else ""
 
 
 @dataclass(frozen=True, slots=True)

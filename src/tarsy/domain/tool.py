@@ -23,6 +23,8 @@ BUILT_IN_SERVER = "tarsy"
 LOAD_SKILL_TOOL = "tarsy.load_skill"
 # The built-in tool that reads what an agent has already received.
 READ_RESULT_TOOL = "tarsy.read_result"
+# The built-in tool that lists what was deployed lately.
+RECENT_CHANGES_TOOL = "tarsy.recent_changes"
 # The built-in tool whose calls are executions of sub-agents.
 RUN_AGENT_TOOL = "tarsy.run_agent"
 # What the result of a call contains whose end was not seen, and which may not be repeated: of one that was interrupted with its worker, and of

@@ -117,6 +117,14 @@ async def test_no_text_becomes_an_observation_by_being_read_again(
     assert found["session"].verdict.confidence == "low"
 
 
+async def test_a_name_that_the_agent_typed_into_a_built_in_tool_was_not_seen(database_url: str) -> None:
+    answer = GOOD.replace("The disk", "The disk of `ghost-7`", 1)
+    async with _scenario(calls("c1", "tarsy.read_result", id="A1", search="ghost-7"), answer, answer).running(database_url) as running:
+        found = await _investigated(running)
+    assert [one.complaint for one in found["checked"].remarks] == ["ghost-7 occurs in nothing that was seen"]
+    assert (found["session"].verdict.confidence, found["session"].verdict.confidence_reason) == ("low", "ghost-7 was never seen")
+
+
 async def test_a_wrong_quotation_is_reported_once_with_the_nearest_real_line_and_may_be_corrected(database_url: str) -> None:
     async with _scenario(WRONG, GOOD).running(database_url) as running:
         found = await _investigated(running)

@@ -154,14 +154,14 @@ class Seen:
         """Return the figures and bare numbers of a result; None once the limit for one analysis is reached."""
         if evidence_id not in self._figures:
             one = self.source(evidence_id)
-            read = TextNumbers(f"{one.arguments}\n{one.text}")
+            read = TextNumbers(f"{one.answered_arguments}\n{one.text}")
             self._read_for_figures.append(len(read.text))
             is_within = sum(self._read_for_figures) <= _MOST_READ_FOR_FIGURES
             self._figures[evidence_id] = (*read.figures, *ages(read.text), *read.counts) if is_within else None
         return self._figures[evidence_id]
 
     def holds_name(self, name: str) -> bool:
-        """Whether a name occurs in any text, or in the call that brought it. The model itself wrote the arguments of a call that failed."""
+        """Whether a name occurs in any text that was seen first-hand, or in the call of a tool server that brought it."""
         if name not in self._names:
             # Beyond the limit, a name counts as seen: nothing is reported that was not searched for.
             self._names[name] = len(self._names) * len(self._whole) > _MOST_SEARCHED_FOR_NAMES or is_seen(name, self._whole)
@@ -173,8 +173,8 @@ class Seen:
 
     @cached_property
     def _whole(self) -> str:
-        calls = (f"{one.tool} {one.arguments}" for one in self.evidence.values() if not one.failed and not one.refused)
-        return "\n".join((*calls, *(one.text for one in self.evidence.values())))[:_MOST_READ].lower()
+        calls = (f"{one.tool} {one.answered_arguments}" for one in self.evidence.values() if not one.failed and not one.refused)
+        return "\n".join((*calls, *(one.text for one in self.evidence.values() if one.is_first_hand)))[:_MOST_READ].lower()
 
     def source(self, evidence_id: str) -> Evidence:
         """Return the text that a result repeats: what was read again proves as much as when it was first read. Any other text is its own source.
@@ -416,7 +416,7 @@ def _contradicted_object(claim: Statement, found: Sequence[CheckedCitation], see
     """Yield the pod or node that a statement is about, if all rows quoted are about others."""
     instances = [name.rpartition("/")[2] for name in names(claim.text) if is_instance(name) and seen.holds_name(name)]
     rows = [_row_of(one, seen) for one in found]
-    places = "\n".join((*rows, *(seen.source(one.citation.evidence_id).arguments for one in found))).lower()
+    places = "\n".join((*rows, *(seen.source(one.citation.evidence_id).answered_arguments for one in found))).lower()
     others = [name for row in rows for name in names(row) if is_instance(name)]
     if instances and others and not any(is_seen(name, places) for name in instances):
         yield instances[0]

@@ -14,6 +14,7 @@ from tarsy.agent.evidence.names import is_seen
 from tarsy.agent.evidence.statements import AnalysisSection
 from tarsy.domain.citation import CheckedCitation, CitationStatus
 from tarsy.domain.evidence import ALERT, Evidence
+from tarsy.domain.tool import RECENT_CHANGES_TOOL
 from tarsy.domain.verdict import Confidence, Verdict, VerdictOutcome, at_most
 
 # Characters of one result that are searched for the time of `since`: tens of thousands of lines.
@@ -108,7 +109,7 @@ def _unseen_name(case: _Case) -> str:
 
 def _unseen_since(case: _Case) -> str:
     since = case.since
-    is_seen = since is None or any(any_agrees(since, _times(one)) for one in case.seen.evidence.values())
+    is_seen = since is None or any(any_agrees(since, _times(one)) for one in case.seen.evidence.values() if one.is_first_hand)
     return f"{case.verdict.since} was never seen" if case.is_fault and not is_seen else ""
 
 
@@ -144,7 +145,7 @@ def _unfounded_figure(case: _Case) -> str:
 
 def _object_not_quoted(case: _Case) -> str:
     name = case.verdict.object.name if case.is_fault and case.verdict.object else ""
-    words = (*(one.citation.quotation or "" for one in case.verified), *(one.arguments for one in case.quoted))
+    words = (*(one.citation.quotation or "" for one in case.verified), *(one.answered_arguments for one in case.quoted))
     return f"{name} is in no verified quotation" if name and not is_seen(name, "\n".join(words).lower()) else ""
 
 
@@ -162,7 +163,9 @@ def _since_not_cited(case: _Case) -> str:
 
 def _times(evidence: Evidence) -> Iterator[Figure]:
     """Yield the times of day that a result shows, and those that follow from its ages."""
-    text = evidence.text[:_MOST_SEARCHED]
+    # The first line of a list of changes states the times that the agent asked for.
+    text = evidence.text.partition("\n")[2] if evidence.tool == RECENT_CHANGES_TOOL else evidence.text
+    text = text[:_MOST_SEARCHED]
     yield from clocks(text)
     if evidence.read_at:
         at = clock(evidence.read_at)

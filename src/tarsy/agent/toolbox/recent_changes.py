@@ -11,7 +11,7 @@ from typing import Any
 from tarsy.agent.ports import ChangeLog
 from tarsy.agent.toolbox.toolbox import CallRefusedError
 from tarsy.domain.alert import StoredChange
-from tarsy.domain.tool import BUILT_IN_SERVER, ToolCatalog, ToolDefinition
+from tarsy.domain.tool import RECENT_CHANGES_TOOL, ToolCatalog, ToolDefinition
 from tarsy.domain.tool_arguments import ArgumentProblem, parse_arguments
 from tarsy.kit.clock import Clock
 from tarsy.kit.text import clip
@@ -26,7 +26,7 @@ _AGO = re.compile(r"(\d{1,5})\s*([mhd])", re.IGNORECASE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 DEFINITION = ToolDefinition(
-    name=f"{BUILT_IN_SERVER}.recent_changes",
+    name=RECENT_CHANGES_TOOL,
     description=(
         "What was changed recently: deployments, Argo CD synchronisations, releases, feature flags, as they were reported to TARSy. "
         "The latest first, with time, outcome, labels and link. A change shortly before the trouble is a suspect, not a culprit."

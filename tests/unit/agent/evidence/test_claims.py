@@ -134,6 +134,39 @@ def test_a_name_that_only_the_arguments_of_a_failed_call_have_was_not_seen() -> 
     assert not Seen({"A1": failed}).holds_name("checkout-db-0")
 
 
+@pytest.mark.parametrize(
+    "own_words",
+    [
+        Evidence(
+            id="A9", text="web-1 restarts", tool="tarsy.run_agent", arguments='{"name": "PodAgent", "task": "Why did checkout-db-0 fail?"}'
+        ),
+        Evidence(id="A9", text="PodAgent reports:\ncheckout-db-0 failed", tool="tarsy.run_agent", arguments="{}"),
+        Evidence(id="A9", text="[characters 0 to 9 of 9]", tool="tarsy.read_result", arguments='{"id": "A1", "search": "checkout-db-0"}'),
+        Evidence(id="A9", text="'checkout-db-0' does not occur in it", tool="tarsy.read_result", arguments='{"id": "A1"}'),
+        Evidence(id="A9", text="No change was reported", tool="tarsy.recent_changes", arguments='{"search": "checkout-db-0"}'),
+        Evidence(id="A9", text="There is no tool checkout-db-0", tool="checkout-db-0", refused=True),
+    ],
+    ids=["a task", "a report", "a search", "a search without a match", "a search for changes", "a tool that does not exist"],
+)
+def test_a_name_that_only_the_agents_say_was_not_seen(own_words: Evidence) -> None:
+    assert not Seen({**SEEN.evidence, "A9": own_words}).holds_name("checkout-db-0")
+    assert Seen({"A1": Evidence(id="A1", text="none", tool="cluster.get", arguments='{"name": "checkout-db-0"}')}).holds_name(
+        "checkout-db-0"
+    )
+
+
+def test_a_figure_or_a_time_that_only_the_agent_wrote_in_a_call_was_not_seen() -> None:
+    changes = "Changes reported from 2026-03-10 07:30:00Z to 2026-03-10 10:00:00Z, the latest first:\n- 2026-03-10 09:00:02Z done argo: release 2.1"
+    asked = Evidence(id="A8", text=changes, tool="tarsy.recent_changes", arguments='{"since": "2026-03-10T07:30:00Z", "search": "77 GB"}')
+    report = Evidence(id="A9", text="PodAgent reports:\nsince 06:15", tool="tarsy.run_agent", arguments="{}")
+    among = Seen({**SEEN.evidence, "A8": asked, "A9": report})
+    analysis = WHY + '- it followed release 2.1 {} [A8: "done argo: release 2.1"]\n' + RULED_OUT
+    assert shown(analysis.format(""), verdict(since="2026-03-10T09:00:02Z"), among) == (Confidence.HIGH, "")
+    for since in ("2026-03-10T07:30:07Z", "06:15"):
+        assert shown(analysis.format(""), verdict(since=since), among) == (Confidence.LOW, f"{since} was never seen")
+    assert shown(analysis.format("of 77 GB"), among=among)[0] is Confidence.MEDIUM
+
+
 def test_a_count_before_a_quotation_is_compared_with_it() -> None:
     assert complaints('It restarted 99 times [A1: "after 1200s; restarts 14"].') == ["99 times: the words cited say something else"]
     assert complaints('It restarted 14 times [A1: "after 1200s; restarts 14"].') == []
