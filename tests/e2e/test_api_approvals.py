@@ -10,12 +10,12 @@ from anyio import to_thread
 from support.api_world import world
 from support.approving import site
 from support.audited import entries_about
-from support.queue_scenario import GONE, REMEDIATOR, VERDICT, acting, asks, call, says, scenario
+from support.queue_scenario import GONE, REMEDIATOR, VERDICT, Scenario, acting, asks, call, says, scenario
 from support.replaying import replayed
 from support.tarsy_process import Tarsy
 from tarsy.db.session.recordings import RecordingSource
 from tarsy.domain.recording import Recording
-from tarsy.domain.tool import ApprovalPolicy
+from tarsy.domain.tool import LOST_CALL, ApprovalPolicy
 from tarsy.kit.clock import SystemClock
 
 TRACK = "0.look/1.Looker"
@@ -145,6 +145,42 @@ async def test_a_replay_plays_the_decisions_and_asks_and_runs_nothing(database_u
     assert sorted(ran) == ["look", "yes"]
     assert await replayed(database_url, recorded) == []
     assert one.ran == ran
+
+
+def hurried(made: Scenario) -> Scenario:
+    """The scenario with an agent that has a second for each iteration, and two for a call."""
+    (stage,) = made.chain.stages
+    agent = stage.agents[0].model_copy(update={"iteration_timeout": 1.0, "tool_call_timeout": 2.0})
+    return Scenario(made.chain.model_copy(update={"stages": (stage.model_copy(update={"agents": (agent,)}),)}))
+
+
+async def test_a_call_is_asked_for_even_if_those_before_it_used_up_the_time(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("wait", "slow"), asks("act", "yes")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, hurried(made)) as one:
+        assert await one.work() == "waiting"
+        (pending,) = await one.approvals(state="pending")
+        await one.decide(pending, "approve")
+        assert await one.work() == "completed"
+        assert "act yes: done" in (await one.results())["yes"]
+
+
+async def test_an_approved_call_that_takes_too_long_was_approved_and_its_outcome_is_unknown(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("wait", "slow")), tmp_path, approval=ApprovalPolicy.ALWAYS)
+    async with site(database_url, tmp_path, hurried(made)) as one:
+        await one.work()
+        (pending,) = await one.approvals(state="pending")
+        await one.decide(pending, "approve")
+        assert await one.work() == "completed"
+        (decided,) = await one.approvals()
+        assert (decided["state"], decided["outcome"]) == ("approved", "unknown")
+        assert LOST_CALL in (await one.results())["slow"]
+        [shown] = await one.ground.fetch(
+            "SELECT metadata -> 'approval' ->> 'actor' AS actor FROM timeline_events WHERE event_type = 'tool_result'"
+        )
+        assert shown["actor"] == "api-client"
+        recorded = await RecordingSource(one.running.engine).read(one.session_id)
+    assert recorded is not None
+    assert await replayed(database_url, recorded) == []
 
 
 async def test_a_decision_does_not_hold_for_a_tool_that_has_changed_since(database_url: str, tmp_path: Path) -> None:

@@ -261,7 +261,9 @@ class ToolTurn:
             event_id = self._events.get(call.id, "")
             content = f"{call.name} did not answer before the time of this iteration was up."
             result = ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at)
-            with anyio.move_on_at(math.inf if definition and definition.dispatches_agent else deadline) as scope:
+            # A sub-agent has its own time, and an approved call that of its server: the decision is not lost with the iteration's time.
+            has_own_time = definition is not None and (definition.dispatches_agent or definition.needs_approval)
+            with anyio.move_on_at(math.inf if has_own_time else deadline) as scope:
                 result = await self._context.tools.execute(call, lambda output: self._recorder.append(event_id, output))
             if scope.cancelled_caught:
                 result = replace(result, duration_ms=milliseconds_since(started, clock))

@@ -2,20 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 import anyio
 
-from tarsy.agent.toolbox.approval import Approvals
+from support.agent_scenario import SERVER
+from tarsy.agent.budget.ceilings import Ceilings
+from tarsy.agent.toolbox.approval import Approvals, RecordedApprovals
 from tarsy.agent.toolbox.toolbox import MAX_CONCURRENT_TOOLS, CallRefusedError, toolbox
 from tarsy.agent.toolbox.wrapper import ToolWrapper
+from tarsy.domain.approval import CallDecided, CallDecision
 from tarsy.domain.claim import INVESTIGATION, Claim
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import ExecutionPlace
-from tarsy.domain.tool import OnOutput, ToolCalling, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.domain.run_input import PlacedInput
+from tarsy.domain.tool import LOST_CALL, OnOutput, ToolCalling, ToolCatalog, ToolDefinition, ToolResult
 from tarsy.kit.clock import FixedClock
 from tarsy.tools.masking import Masker, Unmasked
 
 CLOCK = FixedClock()
+PLACE = ExecutionPlace(claim=Claim(INVESTIGATION, "w", "s", "t", "s"), stage_id="g", execution_id="x", track="t")
 
 
 def ignored(_: str) -> None:
@@ -165,9 +171,35 @@ async def test_tools_that_need_an_approval_are_withheld_where_no_person_can_be_a
         async def list_tools(self) -> ToolCatalog:
             return ToolCatalog((ToolDefinition("k8s.pods"), ToolDefinition("k8s.delete", needs_approval=True)))
 
-    servers, place = Guarded(), ExecutionPlace(claim=Claim(INVESTIGATION, "w", "s", "t", "s"), stage_id="g", execution_id="x", track="t")
-    approvals = Approvals(store=None, place=place, servers={}, evidence_ids={}, mask=Unmasked(), clock=CLOCK)
+    servers = Guarded()
+    approvals = Approvals(store=None, place=PLACE, servers={}, evidence_ids={}, mask=Unmasked(), clock=CLOCK)
     tools = toolbox(servers, (), tool_calling=ToolCalling.NATIVE, mask=Unmasked(), clock=CLOCK, approvals=approvals)
     assert (await tools.list_tools()).names == ("k8s.pods",)
     assert (await tools.execute(ToolCall("c", "k8s.delete", "{}"), ignored)).refused
     assert servers.asked == []
+
+
+async def test_the_decision_about_a_call_stays_with_its_result_if_the_time_of_the_investigation_is_up() -> None:
+    class Guarded(Servers):
+        async def list_tools(self) -> ToolCatalog:
+            return ToolCatalog((ToolDefinition("k8s.slow", needs_approval=True),))
+
+    class OutOfTime:
+        seconds_left = 0.01
+
+        def refusal(self, _call: ToolCall) -> None: ...
+
+    decided, ceilings = CallDecided("A1", CallDecision.APPROVED, "ada"), cast("Ceilings", OutOfTime())
+    approvals = Approvals(
+        store=RecordedApprovals([PlacedInput("t", 0, decided)]),
+        place=PLACE,
+        servers={"k8s": SERVER},
+        evidence_ids={"c": "A1"},
+        mask=Unmasked(),
+        clock=CLOCK,
+    )
+    tools = toolbox(Guarded(), (), tool_calling=ToolCalling.NATIVE, mask=Unmasked(), clock=CLOCK, approvals=approvals, ceilings=ceilings)
+    await tools.list_tools()
+    result = await tools.execute(ToolCall("c", "k8s.slow", "{}"), ignored)
+    assert LOST_CALL in result.content
+    assert result.decision == decided

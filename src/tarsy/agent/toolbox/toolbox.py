@@ -38,7 +38,25 @@ class LimitedTools(ToolWrapper):
 
 
 class BudgetedTools(ToolWrapper):
-    """Refuses calls that do not fit under a ceiling, and ends those that outlast one. Calls that are refused here or further in do not count."""
+    """Refuses calls that do not fit under a ceiling. Calls that are refused here or further in do not count."""
+
+    def __init__(self, inner: ToolExecutor, ceilings: Ceilings, *, clock: Clock) -> None:
+        super().__init__(inner)
+        self._ceilings = ceilings
+        self._clock = clock
+
+    async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
+        if met := self._ceilings.refusal(call):
+            content = f"{call.name} was not called: this investigation has met {met.description}. Conclude with what you know."
+            return ToolResult.refusal(call, content, self._clock.now())
+        result = await super().execute(call, on_output)
+        if result.refused or result.waits:
+            self._ceilings.was_not_made()
+        return result
+
+
+class TimedTools(ToolWrapper):
+    """Ends calls that outlast a ceiling of time. Further in than approvals, so that the decision about a call stays with its result."""
 
     def __init__(self, inner: ToolExecutor, ceilings: Ceilings, *, clock: Clock) -> None:
         super().__init__(inner)
@@ -47,15 +65,9 @@ class BudgetedTools(ToolWrapper):
 
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         started_at, started = self._clock.now(), self._clock.monotonic()
-        if met := self._ceilings.refusal(call):
-            content = f"{call.name} was not called: this investigation has met {met.description}. Conclude with what you know."
-            return ToolResult.refusal(call, content, started_at)
         left = self._ceilings.seconds_left
         with anyio.move_on_after(math.inf if left is None else left):
-            result = await super().execute(call, on_output)
-            if result.refused or result.waits:
-                self._ceilings.was_not_made()
-            return result
+            return await super().execute(call, on_output)
         content = f"{call.name} did not answer before the time of this investigation was up. {LOST_CALL}."
         waited = milliseconds_since(started, self._clock)
         # Not as a timeout of the tool: after several of those, an agent gives up, and here it has to conclude.
@@ -191,9 +203,11 @@ def toolbox(  # noqa: PLR0913 - a parameter for each wrapper
 ) -> ToolExecutor:
     """Wrap the tool servers, which mask their results; `absent` are warnings about missing servers, `dispatching` adds sub-agents.
 
-    Outermost first: guard → budget → dry run → approval → built-in tools → sub-agents → limits → masking → MCP.
+    Outermost first: guard → budget → dry run → approval → time → built-in tools → sub-agents → limits → masking → MCP.
     """
     tools: ToolExecutor = BuiltInTools(dispatching(LimitedTools(servers)), built_in, clock=clock)
+    if ceilings:
+        tools = TimedTools(tools, ceilings, clock=clock)
     if approvals:
         tools = ApprovedTools(tools, approvals)
     if dry_run:
