@@ -183,6 +183,21 @@ async def test_an_approved_call_that_takes_too_long_was_approved_and_its_outcome
     assert await replayed(database_url, recorded) == []
 
 
+async def test_an_approved_call_waits_without_a_worker_for_the_one_before_it_however_old_its_approval_is(
+    database_url: str, tmp_path: Path
+) -> None:
+    made = scenario(destructive(asks("act", "first"), asks("act", "second")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        await one.work()
+        first, second = await one.approvals(state="pending", order="asc")
+        await one.decide(second, "approve")
+        await one.ground.fetch("UPDATE approvals SET expires_at = now() WHERE state = 'approved'")
+        assert await one.work() == "waiting"
+        await one.decide(first, "approve")
+        assert await one.work() == "completed"
+        assert one.ran == ["first", "second"]
+
+
 async def test_a_decision_does_not_hold_for_a_tool_that_has_changed_since(database_url: str, tmp_path: Path) -> None:
     made = scenario(destructive(asks("act", "old")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
     async with site(database_url, tmp_path, made) as one:

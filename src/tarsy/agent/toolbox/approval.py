@@ -1,6 +1,7 @@
 """Tools whose calls wait for a person's approval."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -68,7 +69,9 @@ class ApprovedTools(ToolWrapper):
         if decision is None or (decision is CallDecision.APPROVED and self._is_waiting):
             self._is_waiting = True
             reason = f"Waiting for the approval of {call.name}."
-            return replace(result, content=reason, waits=Wait(reason, max(seconds, 0.0), for_approval=True))
+            # One that is approved waits for those before it: its own time does not end that.
+            left = math.inf if decision else max(seconds, 0.0)
+            return replace(result, content=reason, waits=Wait(reason, left, for_approval=True))
         if decision in {CallDecision.APPROVED, CallDecision.UNKNOWN} and not await store.start(approval, claim):
             decision = CallDecision.UNKNOWN
         decided = CallDecided(request.evidence_id, decision, approval.decided_by or "", approval.reason)
