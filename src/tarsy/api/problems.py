@@ -131,7 +131,6 @@ TABLE: tuple[tuple[type[Exception], ProblemKind], ...] = (
     (NoProviderError, ProblemKind.NO_MODEL),
     (DatabaseUnavailableError, ProblemKind.DATABASE_AWAY),
     (PoolTimeoutError, ProblemKind.DATABASE_AWAY),
-    (OSError, ProblemKind.DATABASE_AWAY),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import anyio
 
-from tarsy.db.retry import is_transient, took_too_long
+from tarsy.db.retry import is_transient, time_limit, took_too_long
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
@@ -92,7 +92,7 @@ class Batcher(Generic[Request, Answer]):
 
     async def _attempt(self, batch: Sequence[_Waiting[Request, Answer]]) -> Exception | None:
         try:
-            with anyio.fail_after(self._seconds):
+            with time_limit(self._seconds):
                 answers = await self._handle([waiting.request for waiting in batch])
         except Exception as error:  # noqa: BLE001 - raised again in the tasks of the senders
             return error

@@ -1,7 +1,8 @@
 """Retrying while the database restarts, fails over, has no disk space left or cannot be reached."""
 
 import errno
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
@@ -9,7 +10,7 @@ import anyio
 import asyncpg
 import stamina
 import structlog
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tarsy.db.connection import driver_error
@@ -65,6 +66,16 @@ def took_too_long(error: Exception) -> bool:
     return isinstance(driver_error(error), asyncpg.QueryCanceledError)
 
 
+@contextmanager
+def time_limit(seconds: float, *, shield: bool = False) -> Generator[None]:
+    """Limit a wait for the database; one that takes longer fails like a lost connection, so that it can be told from waits for others."""
+    try:
+        with anyio.fail_after(seconds, shield=shield):
+            yield
+    except TimeoutError as error:
+        raise OperationalError(None, None, error, connection_invalidated=True) from error
+
+
 def retried(*, whole: bool = False) -> Callable[[AsyncFunction], AsyncFunction]:
     """Return a decorator that repeats a function while the database is away; see `retrying`.
 
@@ -102,7 +113,7 @@ async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) 
     async for retry in retries:
         with retry:
             try:
-                with anyio.fail_after(ATTEMPT_SECONDS, shield=whole):
+                with time_limit(ATTEMPT_SECONDS, shield=whole):
                     return await attempt()
             except Exception as error:
                 if retry.num == 1 and is_transient(error):
