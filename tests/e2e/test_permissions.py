@@ -12,6 +12,8 @@ import orjson
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute, APIWebSocketRoute, iter_route_contexts
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 from websockets.asyncio.client import connect
@@ -28,6 +30,7 @@ from tarsy.api.router import GuardedRoute
 from tarsy.api.tokens import COOKIE_NAME, ApiTokens
 from tarsy.config.schema.oidc import OidcConfig, RoleRule
 from tarsy.db.api_tokens import TokenRepository
+from tarsy.db.errors import DatabaseUnavailableError
 from tarsy.db.sign_ins import SIGN_IN_COOKIE, SignInRepository
 from tarsy.domain.access_role import AccessRole
 from tarsy.domain.live_events import session_channel
@@ -331,3 +334,30 @@ async def test_a_live_connection_ends_when_its_token_is_revoked(node: LiveNode, 
         await kept.send(orjson.dumps({"action": "subscribe", "channel": session_channel(session)}).decode())
         assert orjson.loads(await kept.recv())["type"] == "subscription.confirmed"
     assert (closed.value.rcvd.code if closed.value.rcvd else None) == live.POLICY_VIOLATION
+
+
+async def test_a_live_connection_stays_while_the_database_does_not_answer(node: LiveNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "IDENTITY_SECONDS", 0.01)
+    checked = anyio.Event()
+    causes = [
+        OperationalError(None, None, OSError()),
+        PoolTimeoutError("QueuePool limit of size 7 reached"),
+        DatabaseUnavailableError("", ""),
+    ]
+
+    async def away(_: object) -> None:
+        if not causes:
+            checked.set()
+            await anyio.sleep_forever()
+        raise causes.pop()
+
+    async with (
+        live_server(node, auth=AUTH) as address,
+        connect(f"ws://{address}/ws", additional_headers={"Authorization": "Bearer env-viewer-token"}) as kept,
+    ):
+        assert orjson.loads(await kept.recv())["type"] == "connection.established"
+        monkeypatch.setattr(live, "identity_in", away)
+        with anyio.fail_after(GIVE_UP_SECONDS):
+            await checked.wait()
+            await kept.send('{"action": "ping"}')
+            assert orjson.loads(await kept.recv())["type"] == "pong"

@@ -10,6 +10,7 @@ from fastapi import Depends, Header, Query, Request, WebSocket, WebSocketDisconn
 from fastapi.requests import HTTPConnection
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tarsy.api.auth import Identity, host_allowed, origin_allowed
 from tarsy.api.http_server import Streams
@@ -100,7 +101,7 @@ async def _is_still(identity: Identity, connection: HTTPConnection) -> bool:
     """Whether the credentials that a connection was opened with still identify the same caller, with the same role."""
     try:
         return await identity_in(connection) == identity
-    except (DBAPIError, DatabaseUnavailableError, OSError):
+    except (DBAPIError, PoolTimeoutError, DatabaseUnavailableError):
         # No events arrive without the database either; the next check decides.
         return True
 
