@@ -206,8 +206,11 @@ async def answer_question(client: TarsyClient, session_id: str, question: str, c
                 if asked["completed_at"]:
                     break
     answer = ""
-    for entry in await client.timeline(session_id, after=last_event):
-        if (entry["stage_id"], entry["event_type"], entry["status"]) == (asked["stage_id"], "final_analysis", "completed"):
+    entries = [one for one in await client.timeline(session_id, after=last_event) if one["stage_id"] == asked["stage_id"]]
+    for entry in entries:
+        # The first entry is that of the agent that was asked; others are those of its sub-agents.
+        own = entries[0]["execution_id"]
+        if (entry["execution_id"], entry["event_type"], entry["status"]) == (own, "final_analysis", "completed"):
             answer = entry["content"]
     console.print(Markdown(harmless(answer)) if answer else Text(harmless(asked["error_message"] or "No answer."), style="red"))
     return bool(answer)

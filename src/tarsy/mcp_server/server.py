@@ -182,10 +182,8 @@ async def ask(ctx: Context, session_id: SessionId, question: QuestionText, wait_
 
         await wait_for_end(services.live, str(session_id), wait_seconds, has_ended=has_ended, is_end=is_end, report=ctx.report_progress)
         asked, text = await message(), ""
-        if asked.stage_id and asked.status.is_final:
-            run = await repositories.interactions.run(asked.session_id)
-            answering = [one.id for one in run.executions if one.stage_id == asked.stage_id]
-            text = (await repositories.citations.of_execution(asked.session_id, answering[-1])).text if answering else ""
+        if asked.status.is_final and (answering := (await repositories.interactions.run(asked.session_id)).answering(asked.stage_id)):
+            text = (await repositories.citations.of_execution(asked.session_id, answering.id)).text
         return Answer(status=asked.status, answer=text, error_message=asked.error_message, report=report_uri(session_id))
 
 

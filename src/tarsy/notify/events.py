@@ -12,7 +12,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.agent.executive_summary import summary_source
 from tarsy.db.rows import judged_of, read, spending_of
 from tarsy.db.run.actions import read_actions
-from tarsy.db.tables import alert_sessions, approvals, chat_user_messages, incidents, session_spending, timeline_events, work
+from tarsy.db.tables import (
+    agent_executions,
+    alert_sessions,
+    approvals,
+    chat_user_messages,
+    incidents,
+    session_spending,
+    timeline_events,
+    work,
+)
 from tarsy.db.usage import KNOWN_COST
 from tarsy.domain.alert import TITLE_SEARCH_CHARACTERS, Severity, alert_title
 from tarsy.domain.approval import Approval, ApprovalState
@@ -23,7 +32,7 @@ from tarsy.domain.incident import IncidentState
 from tarsy.domain.live_events import LiveEventType
 from tarsy.domain.notification import EventKind, NotificationEvent
 from tarsy.domain.session import SlackThread
-from tarsy.domain.status import RunStatus, SessionStatus
+from tarsy.domain.status import RunStatus, SessionStatus, TimelineStatus
 from tarsy.domain.timeline import TimelineEventType
 
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE)
@@ -194,8 +203,14 @@ async def _with_answer(connection: AsyncConnection, event: NotificationEvent, me
     if row is None:
         return None
     asked, table = read(ChatUserMessage, row), timeline_events.c
-    answers = sa.select(table.content).where(table.stage_id == asked.stage_id, table.event_type == TimelineEventType.FINAL_ANALYSIS.value)
-    answer = await connection.scalar(answers.order_by(table.sequence_number.desc()).limit(1))
+    is_answer = (table.event_type == TimelineEventType.FINAL_ANALYSIS.value) & (table.status == TimelineStatus.COMPLETED.value)
+    answers = (
+        sa.select(table.content)
+        .join(agent_executions, agent_executions.c.id == table.execution_id)
+        # Not the report of a sub-agent.
+        .where(table.stage_id == asked.stage_id, is_answer, agent_executions.c.parent_execution_id.is_(None))
+    )
+    answer = await connection.scalar(answers.order_by(table.position.desc()).limit(1))
     return replace(event, message_id=asked.id, question=asked.content, answer=answer or "", slack_thread=asked.slack_thread)
 
 

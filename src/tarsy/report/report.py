@@ -137,8 +137,7 @@ async def read_report(repositories: SessionRepositories, session_id: str) -> Rep
     chat: list[Exchange] = []
     for message in await repositories.chats.list(session.id):
         answer = CheckedText("")
-        answering = next((one for one in reversed(run.executions) if message.stage_id and one.stage_id == message.stage_id), None)
-        if answering:
+        if answering := run.answering(message.stage_id):
             answer = await repositories.citations.of_execution(message.session_id, answering.id)
         chat.append(
             Exchange(

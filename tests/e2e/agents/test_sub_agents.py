@@ -1,6 +1,7 @@
 """An agent sends others: each with a conversation of its own, at the same time, and what they saw can be cited and read by the one that sent them."""
 
 import gc
+import io
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+from rich.console import Console
 
 from support.agent_scenario import (
     SESSION_ID,
@@ -25,20 +27,26 @@ from support.agent_scenario import (
     read_back,
     says,
     stage,
+    thinks,
 )
+from support.api_world import serving
 from support.replaying import replayed
 from support.stuck_tools import StuckTools
 from tarsy.agent.recorder import Recorder
 from tarsy.agent.run import Run
+from tarsy.cli.client import TarsyClient
+from tarsy.cli.live_view import answer_question
 from tarsy.cli.sessions import tree_lines
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedMcpServer, ResolvedOrchestrator
 from tarsy.db.connection import pool_use
-from tarsy.domain.claim import INVESTIGATION
+from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION
 from tarsy.domain.conversation import ToolCall
 from tarsy.domain.execution import AgentExecution
+from tarsy.domain.notification import EventKind
 from tarsy.domain.recording import RecordedOutcome, Recording
 from tarsy.domain.status import RunStatus
 from tarsy.domain.tool import ToolCalling, ToolCatalog, ToolDefinition, ToolResult
+from tarsy.notify.events import read_event
 from tarsy.session.sub_agents import SubAgents
 from tarsy.wiring.application import Application
 
@@ -245,6 +253,52 @@ async def test_the_report_of_an_agent_is_no_evidence_for_another_that_it_is_hand
     assert "web-1 burns brightly" in reports(outcome, LOGS)[0]
     concluded = next(event for event in outcome.timeline if event["track"] == LOGS and event["event_type"] == "final_analysis")
     assert (concluded["metadata"]["citations"]["verified"], concluded["metadata"]["citations"]["failed"]) == (0, 2)
+
+
+class AnsweredAtOnce(TarsyClient):
+    def __init__(self, http: httpx.AsyncClient, running: Application) -> None:
+        super().__init__(http)
+        self._running = running
+
+    async def ask_question(self, session_id: str, content: str) -> dict[str, Any]:
+        asked = await super().ask_question(session_id, content)
+        await self._running.pool.run_waiting(CHAT_ANSWER)
+        return asked
+
+
+@pytest.mark.parametrize("ends", ["It loops.", fails("credentials", "401")], ids=["that answers", "that fails"])
+async def test_the_answer_to_a_question_is_that_of_the_agent_that_was_asked(database_url: str, ends: Any) -> None:
+    asked = "2.chat/1.ChatAgent"
+    sent = f"{asked}/1.PodAgent"
+    made = chain(stage(agent()), chat=agent("ChatAgent", sub_agents=(sub_agent("PodAgent"),)), scoring=None)
+    scenario = Scenario(
+        made,
+        [
+            says("0.look/1.Investigator", 0, "The disk is full."),
+            says(END, 0, "Done."),
+            says(asked, 0, sends("a", "PodAgent", "Which pods restart?")),
+            *(says(sent, turn, thinks("Hm."), calls(f"p{turn}", "k8s.pods")) for turn in range(3)),
+            says(sent, 3, 'A report [Q1.1.1: "web-1 CrashLoopBackOff"].'),
+            says(asked, 1, ends),
+        ],
+        [answers(sent, f"p{turn}", "k8s.pods", "web-1 CrashLoopBackOff") for turn in range(3)],
+    )
+    async with scenario.running(database_url) as running, serving(running.services) as api:
+        await running.pool.run_waiting(INVESTIGATION)
+        written = io.StringIO()
+        client = AnsweredAtOnce(api.client, running)
+        with anyio.fail_after(30):
+            await answer_question(client, SESSION_ID, "Is it well?", Console(file=written, width=200))
+        questions = await running.services.repositories.chats.list(SESSION_ID)
+        question = {"message_id": questions[0].id, "session_id": SESSION_ID}
+        async with running.engine.connect() as connection:
+            event = await read_event(connection, EventKind.ANSWERED, question, dashboard_url=None)
+        report = (await api.client.get(f"/api/v1/sessions/{SESSION_ID}/report", params={"format": "md"})).text
+    expected = ends if isinstance(ends, str) else ""
+    assert event is not None
+    assert event.answer == expected
+    shown = (report.partition("Is it well?")[2], written.getvalue())
+    assert [("A report" in one, "It loops." in one) for one in shown] == [(False, bool(expected))] * 2
 
 
 async def test_a_task_with_a_secret_is_stored_and_delivered_masked(database_url: str) -> None:

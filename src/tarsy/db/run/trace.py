@@ -30,6 +30,11 @@ class SessionRun:
     usage: Mapping[str, TokenUsage]
     spending: Mapping[str, Spending]
 
+    def answering(self, stage_id: str | None) -> AgentExecution | None:
+        """Return the execution that answers in the stage of a question: not one of its sub-agents."""
+        own = (one for one in self.executions if stage_id and one.stage_id == stage_id and one.parent_execution_id is None)
+        return next(own, None)
+
     @property
     def total_usage(self) -> TokenUsage:
         return sum(self.usage.values(), TokenUsage())
