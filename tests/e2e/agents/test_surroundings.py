@@ -2,14 +2,17 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 import sqlalchemy as sa
 
 from support.agent_scenario import SUMMARY, Scenario, agent, calls, chain, says, stage
-from support.replaying import replayed
+from support.replaying import replay_recording, replayed
+from tarsy.config.resolve.resolved import ResolvedAgentConfig
 from tarsy.db.connection import create_engine
 from tarsy.db.incident.changes import ChangeRepository, store_changes
 from tarsy.db.tables import changes
 from tarsy.domain.alert import Change, ChangeOutcome
+from tarsy.domain.replay import differences
 
 TRACK = "0.look/1.Investigator"
 ABSENT = 'Tool server "k8s" was left out: the alert\'s label "cluster" is missing.'
@@ -35,10 +38,13 @@ async def _changes(database_url: str, *reported: Change) -> None:
     await engine.dispose()
 
 
-async def test_an_agent_asks_what_was_changed_and_a_replay_gets_the_same_again(database_url: str) -> None:
+@pytest.mark.parametrize("sub_agents", [(), (agent("Looker", description="Looks"),)])
+async def test_an_agent_asks_what_was_changed_and_a_replay_gets_the_same_again(
+    database_url: str, sub_agents: tuple[ResolvedAgentConfig, ...]
+) -> None:
     await _changes(database_url, _deployed("cart 2.1", app="cart"), _deployed("mail 7", app="mail"))
     scenario = Scenario(
-        chain(stage(agent())),
+        chain(stage(agent(sub_agents=sub_agents))),
         [
             says(TRACK, 0, calls("a", "tarsy.recent_changes", since="6h", labels={"app": "cart"})),
             says(TRACK, 1, "It is the cart 2.1."),
@@ -53,7 +59,11 @@ async def test_an_agent_asks_what_was_changed_and_a_replay_gets_the_same_again(d
     assert recording.outcome.final_analysis == "It is the cart 2.1."
     # Where the recording is played, other changes were made, or none.
     await _changes(database_url)
-    assert await replayed(database_url, recording) == []
+    again = await replay_recording(database_url, recording)
+    assert again.outcome
+    assert differences(recording.outcome, again.outcome) == []
+    # Of the same requests, with the same tools.
+    assert [call.request_hash for call in again.calls] == [call.request_hash for call in recording.calls]
 
 
 async def test_changes_are_found_by_a_text_in_any_part_of_them(database_url: str) -> None:

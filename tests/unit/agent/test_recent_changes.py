@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.agent.toolbox.recent_changes import DEFINITION, MAX_SHOWN, RecentChanges
+from tarsy.agent.toolbox.recent_changes import MAX_SHOWN, RecentChanges
 from tarsy.agent.toolbox.toolbox import CallRefusedError
 from tarsy.domain.alert import ChangeOutcome, StoredChange
 from tarsy.domain.tool import ToolCatalog
@@ -105,8 +105,7 @@ async def test_more_than_can_be_read_is_cut_and_reported() -> None:
     assert shown_texts.endswith("There are more: ask for a shorter time, a label or a text.")
 
 
-async def test_it_is_offered_only_where_changes_are_reported_and_not_beside_a_recorded_one() -> None:
+async def test_it_is_offered_only_where_changes_are_reported() -> None:
     assert not (await tool(Changes())).is_offered(ToolCatalog())
     assert not (await tool(Changes([change(at=NOW - timedelta(days=8))]))).is_offered(ToolCatalog())
     assert (await tool(Changes([change()]))).is_offered(ToolCatalog())
-    assert not (await tool(Changes([change()]))).is_offered(ToolCatalog((DEFINITION,)))

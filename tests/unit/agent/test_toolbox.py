@@ -152,12 +152,14 @@ async def test_a_built_in_tool_that_looks_outside_is_listed_like_a_servers() -> 
 async def test_what_was_recorded_of_a_built_in_tool_is_played_instead_of_asked_again() -> None:
     class Recorded(Servers):
         async def list_tools(self) -> ToolCatalog:
-            return ToolCatalog((Outlook.definition,))
+            return ToolCatalog((Outlook.definition, Echo.definition, ToolDefinition("k8s.pods")))
 
     servers = Recorded()
-    tools = toolbox(servers, (Outlook(),), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK)
-    await tools.list_tools()
+    tools = toolbox(servers, (Echo(), Outlook()), tool_calling=ToolCalling.REACT, mask=Unmasked(), clock=CLOCK)
+    catalog = await tools.list_tools()
+    assert catalog.names == ("k8s.pods", "tarsy.echo", "tarsy.outlook")
     assert (await tools.execute(ToolCall("1", "tarsy.outlook", "rain"), ignored)).content == "pods"
+    assert (await tools.execute(ToolCall("2", "tarsy.echo", "hello"), ignored)).content == "hello"
     assert servers.asked == ["1"]
 
 

@@ -107,21 +107,24 @@ class BuiltInTools(ToolWrapper):
         super().__init__(inner)
         self._tools = {tool.definition.name: tool for tool in tools}
         self._clock = clock
-        # Tools of the servers; a recording lists built-in tools among them.
-        self._of_servers: frozenset[str] = frozenset()
+        # Those that a recording lists among the tools of the servers.
+        self._recorded: frozenset[str] = frozenset()
 
     async def list_tools(self) -> ToolCatalog:
         catalog = await super().list_tools()
-        self._of_servers = frozenset(tool.name for tool in catalog.tools)
-        offered = [tool for tool in self._tools.values() if tool.is_offered(catalog)]
-        tools = (*catalog.tools, *(tool.definition for tool in offered))
-        names = tuple(tool.definition.name.removeprefix(f"{BUILT_IN_SERVER}.") for tool in offered if tool.is_recorded)
+        self._recorded = frozenset(tool.name for tool in catalog.tools) & self._tools.keys()
+        offered = {name: tool for name, tool in self._tools.items() if name in self._recorded or tool.is_offered(catalog)}
+        # Once each and in the order of every run, also those that a recording lists.
+        of_servers = (tool for tool in catalog.tools if tool.name not in offered)
+        tools = (*of_servers, *(catalog.find(name) or tool.definition for name, tool in offered.items()))
+        new = (name for name, tool in offered.items() if tool.is_recorded and name not in self._recorded)
+        names = tuple(name.removeprefix(f"{BUILT_IN_SERVER}.") for name in new)
         listing = ToolListing(server=BUILT_IN_SERVER, tools=names, error=None, started_at=self._clock.now(), duration_ms=0)
         return ToolCatalog(tools, catalog.warnings, (*catalog.listings, *((listing,) if names else ())))
 
     async def execute(self, call: ToolCall, on_output: OnOutput) -> ToolResult:
         tool = self._tools.get(call.name)
-        if tool is None or call.name in self._of_servers:
+        if tool is None or (tool.is_recorded and call.name in self._recorded):
             return await super().execute(call, on_output)
         started_at, started = self._clock.now(), self._clock.monotonic()
         try:
