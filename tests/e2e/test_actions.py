@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from pydantic import TypeAdapter
 
@@ -133,6 +134,32 @@ async def test_without_a_policy_every_call_of_an_agent_that_acts_waits_and_a_rej
         assert one.ran == ["disk-full"]
         (action,) = (await detail(one))["actions"]
         assert (action["outcome"], action["approved_by"], action["verified"]) == ("not_run", None, "unknown")
+
+
+async def test_an_approved_action_that_is_cancelled_while_it_runs_has_an_unknown_outcome_everywhere(
+    database_url: str, tmp_path: Path
+) -> None:
+    made = remediating(tmp_path, call(REMEDIATOR, 0, asks("act", "hang")))
+    async with site(database_url, tmp_path, made) as one:
+        await one.work()
+        (pending,) = await one.approvals(state="pending")
+        await one.decide(pending, "approve")
+
+        async def cancel() -> None:
+            await one.ground.until("SELECT 1 FROM approvals WHERE session_id = $1 AND started_at IS NOT NULL", one.session_id)
+            await one.client.post(f"/api/v1/sessions/{one.session_id}/executions/{pending['execution_id']}/cancel")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(cancel)
+            assert await one.work() == "completed"
+        (action,) = (await detail(one))["actions"]
+        assert (action["outcome"], action["approved_by"]) == ("unknown", "api-client")
+        [summed_up] = await one.ground.fetch(
+            "SELECT m.content FROM messages m JOIN agent_executions e ON e.id = m.execution_id "
+            "WHERE m.session_id = $1 AND e.agent_name = 'Summarizer' AND m.content LIKE '%Actions:%'",
+            one.session_id,
+        )
+        assert 'ledger.act {"key": "hang"}: unknown, approved by api-client' in summed_up["content"]
 
 
 async def test_a_dry_run_shows_what_it_would_do_and_asks_and_changes_nothing(database_url: str, tmp_path: Path) -> None:

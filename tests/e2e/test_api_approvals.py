@@ -198,6 +198,29 @@ async def test_an_approved_call_waits_without_a_worker_for_the_one_before_it_how
         assert one.ran == ["first", "second"]
 
 
+async def test_the_outcome_of_an_approved_call_that_lost_its_server_is_unknown(database_url: str, tmp_path: Path) -> None:
+    made = scenario(destructive(asks("act", "dies")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
+    async with site(database_url, tmp_path, made) as one:
+        await one.work()
+        (pending,) = await one.approvals(state="pending")
+        await one.decide(pending, "approve")
+        # The tool server kills itself in the call.
+        (tmp_path / "kill").write_text("dies 0")
+        assert await one.work() == "completed"
+        assert (one.ran, LOST_CALL in (await one.results())["dies"]) == (["dies"], True)
+        (decided,) = await one.approvals()
+        assert (decided["state"], decided["outcome"]) == ("approved", "unknown")
+
+
+async def test_a_call_that_may_change_something_and_outlasts_its_iteration_has_an_unknown_outcome(
+    database_url: str, tmp_path: Path
+) -> None:
+    made = scenario(destructive(asks("act", "hang")), tmp_path)
+    async with site(database_url, tmp_path, hurried(made)) as one:
+        assert await one.work() == "completed"
+        assert f"before the time of this iteration was up. {LOST_CALL}" in (await one.results())["hang"]
+
+
 async def test_a_decision_does_not_hold_for_a_tool_that_has_changed_since(database_url: str, tmp_path: Path) -> None:
     made = scenario(destructive(asks("act", "old")), tmp_path, approval=ApprovalPolicy.DESTRUCTIVE)
     async with site(database_url, tmp_path, made) as one:

@@ -37,8 +37,8 @@ def execute(name: str, key: str) -> str:
             victim, pid = file.read().split()
         if victim == key:
             os.remove(kill)  # noqa: PTH107
-            os.kill(int(pid), signal.SIGKILL)
-    if name == "wait":
+            os.kill(int(pid) or os.getpid(), signal.SIGKILL)
+    if name == "wait" or key == "hang":
         time.sleep(60)
     if name == "dump":
         return "\n".join(f"{key} line {number}: nothing unusual here, as far as anybody can tell" for number in range(500))

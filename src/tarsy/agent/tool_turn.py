@@ -29,7 +29,7 @@ from tarsy.domain.run_input import PlacedInput, input_fields
 from tarsy.domain.status import TimelineStatus
 from tarsy.domain.step import ExecutionInput
 from tarsy.domain.timeline import TimelineEvent, TimelineEventType
-from tarsy.domain.tool import ToolName, ToolOutcome, ToolResult, is_masked
+from tarsy.domain.tool import LOST_CALL, ToolName, ToolOutcome, ToolResult, is_masked
 from tarsy.kit.clock import milliseconds_since
 from tarsy.kit.groups import for_each
 
@@ -259,7 +259,8 @@ class ToolTurn:
             result = ToolResult.refusal(call, unknown_outcome_note(call.name), started_at)
         else:
             event_id = self._events.get(call.id, "")
-            content = f"{call.name} did not answer before the time of this iteration was up."
+            lost = f" {LOST_CALL}." if definition and definition.may_change else ""
+            content = f"{call.name} did not answer before the time of this iteration was up.{lost}"
             result = ToolResult(call=call, content=content, is_error=True, is_timeout=True, started_at=started_at)
             # A sub-agent has its own time, and an approved call that of its server: the decision is not lost with the iteration's time.
             has_own_time = definition is not None and (definition.dispatches_agent or definition.needs_approval)

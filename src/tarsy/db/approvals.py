@@ -24,6 +24,7 @@ from tarsy.domain.claim import Claim
 from tarsy.domain.interaction import MCPInteractionKind
 from tarsy.domain.session_sort import SortOrder
 from tarsy.domain.status import RunStatus
+from tarsy.domain.tool import LOST_CALL
 from tarsy.domain.work import WorkState
 
 # Approvals on a page: more than people decide about in a day.
@@ -35,11 +36,11 @@ _STATE = f"""
     CASE WHEN a.state = '{ApprovalState.PENDING}' AND (a.expires_at <= now() OR coalesce(w.state, '{WorkState.DONE}') = '{WorkState.DONE}'
             OR (SELECT status FROM agent_executions WHERE id = a.execution_id) IN ({sql_list(one for one in RunStatus if one.is_final)}))
         THEN '{ApprovalState.EXPIRED}' ELSE a.state END"""
-# A call that did not answer in time may have taken effect.
+# A call that did not answer in time, or lost its server, may have taken effect.
 _OUTCOME = f"""
     CASE WHEN a.started_at IS NULL THEN '{CallOutcome.NOT_RUN}'
-        WHEN result.is_timeout THEN '{CallOutcome.UNKNOWN}'
-        WHEN NOT result.is_timeout THEN '{CallOutcome.RAN}'
+        WHEN result.is_lost THEN '{CallOutcome.UNKNOWN}'
+        WHEN NOT result.is_lost THEN '{CallOutcome.RAN}'
         WHEN a.was_interrupted OR coalesce(w.state, '{WorkState.DONE}') <> '{WorkState.CLAIMED}' THEN '{CallOutcome.UNKNOWN}'
         ELSE '{CallOutcome.RUNNING}' END"""
 _READ = f"""
@@ -47,7 +48,8 @@ _READ = f"""
         a.requested_at, a.expires_at, a.decided_at, a.decided_by, a.reason, a.started_at, {_OUTCOME} AS outcome
     FROM approvals a JOIN alert_sessions s ON s.id = a.session_id LEFT JOIN work w ON w.id = a.work_id
     LEFT JOIN LATERAL (
-        SELECT coalesce(CAST(m.result ->> 'is_timeout' AS boolean), false) AS is_timeout FROM mcp_interactions m
+        SELECT coalesce(CAST(m.result ->> 'is_timeout' AS boolean), false)
+            OR (m.is_error AND strpos(m.result ->> 'content', '{LOST_CALL}') > 0) AS is_lost FROM mcp_interactions m
         WHERE m.execution_id = a.execution_id AND m.call_id = a.call_id AND m.kind = '{MCPInteractionKind.TOOL_CALL}' LIMIT 1
     ) result ON true"""
 _ONE = sa.text(f"{_READ} WHERE a.id = :id AND s.deleted_at IS NULL")

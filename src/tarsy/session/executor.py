@@ -14,7 +14,7 @@ from tarsy.agent.ports import Journal, Mask, Prices
 from tarsy.agent.prompt.fence import Fence
 from tarsy.agent.prompt.stage_context import formatter_for, judged_text
 from tarsy.config.resolve.resolved import ResolvedChain, chain_of
-from tarsy.domain.action import actions_of
+from tarsy.domain.action import Action
 from tarsy.domain.claim import INVESTIGATION
 from tarsy.domain.conclusion import best_analysis, citation_counts, lack_content, partial_reason
 from tarsy.domain.followup import SessionScore
@@ -95,12 +95,15 @@ class SessionExecutor:
                 remarks = (self._warning(claimed, unpriced_warning(models)),) if models else ()
             summarised: SummarySource | None = None
             conclusion: SessionConclusion | None = None
+            taken: Sequence[Action] = ()
             if planned.stage_type in {StageType.ACTION, StageType.EXEC_SUMMARY}:
                 # People who are asked to approve an action read it.
                 conclusion = _conclusion(records, partial_reason(records, with_tools=_has_tools(chain)))
+                # With their approvals: they tell whether a call that has no result had begun.
+                taken = await self.history.actions(session.id)
             if conclusion and planned.stage_type is StageType.EXEC_SUMMARY:
                 analysis = clip_bytes(conclusion.final_analysis or "", context_limit(planned.agents[0].provider))
-                summarised = summary_source(analysis, conclusion.verdict, conclusion.analysis_partial_reason, actions_of(records))
+                summarised = summary_source(analysis, conclusion.verdict, conclusion.analysis_partial_reason, taken)
             referenced = _of_stage(planned.references, records)
             job = StageJob(
                 claim=claimed.claim,
@@ -109,7 +112,7 @@ class SessionExecutor:
                 ledger=ledger,
                 planned=planned,
                 runbook=runbook,
-                previous=_previous(planned, records, Fence(session.nonce)) if summarised is None else (summarised.text,),
+                previous=_previous(planned, records, taken, Fence(session.nonce)) if summarised is None else (summarised.text,),
                 summarised=summarised,
                 conclusion=conclusion,
                 stored=_of_stage(planned.index, records),
@@ -256,7 +259,7 @@ def _conclusion(records: Sequence[StageRecord], partial: str | None) -> SessionC
     )
 
 
-def _previous(planned: PlannedStage, records: Sequence[StageRecord], fence: Fence) -> list[str]:
+def _previous(planned: PlannedStage, records: Sequence[StageRecord], taken: Sequence[Action], fence: Fence) -> list[str]:
     """Return what each agent of a stage reads of the stages before, in the form for its type."""
     earlier = [record for record in records if record.stage.stage_index < planned.index]
     texts: list[str] = []
@@ -269,9 +272,9 @@ def _previous(planned: PlannedStage, records: Sequence[StageRecord], fence: Fenc
             # With the confidence that code computed, and what earlier actions did.
             judged = found_verdict(earlier)
             verdict = fence.wrap("VERDICT", judged_text(judged)) if judged else ""
-            taken = "\n".join(f"- {one}" for one in actions_of(earlier))
+            done = "\n".join(f"- {one}" for one in taken)
             found = formatter.format_previous_stages(earlier, limit=limit)
-            texts.append("\n\n".join(part for part in (found, verdict, taken and fence.wrap("ACTIONS", taken)) if part))
+            texts.append("\n\n".join(part for part in (found, verdict, done and fence.wrap("ACTIONS", done)) if part))
         elif referenced := _of_stage(planned.references, earlier):
             texts.append(formatter.format_stage_context(referenced, limit=limit))
         else:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from tarsy.domain.action import Action
 from tarsy.domain.followup import ChatUserMessage
 from tarsy.domain.history import StageRecord
 from tarsy.domain.session import NewSession
@@ -18,6 +19,10 @@ class History(Protocol):
 
     async def timelines(self, session_id: str) -> Sequence[StageRecord]:
         """Return all stages and their executions in order, with the timeline of each execution."""
+        ...
+
+    async def actions(self, session_id: str) -> Sequence[Action]:
+        """Return the calls by which a session changed something, or would have, with what is known of their approvals."""
         ...
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:

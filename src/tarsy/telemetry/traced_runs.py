@@ -7,6 +7,7 @@ from typing import assert_never
 
 from opentelemetry.util.types import AttributeValue
 
+from tarsy.domain.action import Action
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, WorkKind
 from tarsy.domain.execution import AgentExecution, ExecutionChange
 from tarsy.domain.followup import ChatUserMessage
@@ -193,6 +194,9 @@ class TracedHistory:
         records = await self._inner.timelines(session_id)
         self._runs.restore(records)
         return records
+
+    async def actions(self, session_id: str) -> Sequence[Action]:
+        return await self._inner.actions(session_id)
 
     async def questions(self, session_id: str) -> Sequence[ChatUserMessage]:
         return await self._inner.questions(session_id)
