@@ -17,7 +17,7 @@ from tarsy.evals.cases import Case, EvalError, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, with_native_tool_calls
 from tarsy.evals.fork import Fork, forked, source_of
 from tarsy.evals.models import Model
-from tarsy.evals.trials import Trial, TrialIdentity
+from tarsy.evals.trials import TrialIdentity
 from tarsy.evals.worlds.world import World
 from tarsy.kit.clock import FixedClock, SystemClock
 from tarsy.session.playback import recorded_chain, session_from
@@ -33,17 +33,17 @@ class EvalBudget:
     amount: float
     in_tokens: bool
 
-    def spent_by(self, trial: Trial) -> float:
-        """Return how much of the budget a trial spent.
+    def spent_by(self, model: str, tokens: int, usd: float | None) -> float:
+        """Return how much of the budget the calls of a model spent.
 
         Raises:
-            EvalError: it is in dollars, and the cost of the trial is not known.
+            EvalError: it is in dollars, and the cost of the calls is not known.
         """
         if self.in_tokens:
-            return trial.total_tokens
-        if trial.cost_usd is None:
-            raise EvalError(f"The price of {trial.identity.model} is not known: give the budget in tokens, such as --budget 2Mtokens.")
-        return trial.cost_usd
+            return tokens
+        if usd is None:
+            raise EvalError(f"The price of {model} is not known: give the budget in tokens, such as --budget 2Mtokens.")
+        return usd
 
 
 def read_budget(text: str) -> EvalBudget:

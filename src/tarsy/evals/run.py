@@ -14,6 +14,7 @@ from tarsy.db.session.recordings import RecordingSource
 from tarsy.db.skill_texts import SkillTextRepository
 from tarsy.domain.recording import Recording
 from tarsy.domain.session import NewSession
+from tarsy.domain.usage import TokenUsage
 from tarsy.evals.attempts import Attempt, attempt_of
 from tarsy.evals.fork import ForkedModels, source_of
 from tarsy.evals.grading import agrees
@@ -22,7 +23,9 @@ from tarsy.evals.plan import Plan, trials_of
 from tarsy.evals.trials import Trial, TrialFile, trial_of
 from tarsy.evals.worlds.loading import open_world
 from tarsy.evals.worlds.tool_servers import ForkedServers, WorldServers
+from tarsy.kit.clock import SystemClock
 from tarsy.kit.groups import single_errors
+from tarsy.llm.prices import PriceList
 from tarsy.settings import ProcessRole, Settings
 from tarsy.wiring.application import Application, application
 from tarsy.wiring.infrastructure import Overrides, llm_client
@@ -103,6 +106,7 @@ async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: O
     known = kept.read()
     missing = [one for one in planned if one.identity not in known]
     waiting, done, spent = iter(missing), len(planned) - len(missing), 0.0
+    prices = PriceList(loaded.config.system.cost_estimation, loaded.env)
 
     async def make_trials(running: Pipeline) -> None:
         nonlocal done, spent
@@ -110,10 +114,14 @@ async def run_evals(settings: Settings, plan: Plan, kept: TrialFile, progress: O
             if plan.budget is not None and spent >= plan.budget.amount:
                 return
             attempt = await running.attempt(one.session)
-            judged = await agrees(running.llm, plan.judge, one.case, attempt) if plan.judge else None
+            judged, used = await agrees(running.llm, plan.judge, one.case, attempt) if plan.judge else (None, TokenUsage())
             trial = trial_of(one.case, one.identity, attempt, judged)
             kept.append(trial)
-            spent += plan.budget.spent_by(trial) if plan.budget else 0.0
+            if plan.budget:
+                spent += plan.budget.spent_by(one.identity.model, trial.total_tokens, trial.cost_usd)
+            if plan.budget and plan.judge:
+                price = await prices.price(plan.judge, SystemClock().now(), used.input_tokens)
+                spent += plan.budget.spent_by(plan.judge.name, used.total_tokens, float(price.cost(used)) if price else None)
             done += 1
             progress(trial, done, len(planned))
 

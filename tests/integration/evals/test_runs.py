@@ -211,3 +211,21 @@ async def test_a_configured_model_is_asked_with_the_tools_of_the_case_and_a_judg
     # The world's time is fixed: by any other clock, all of it would look long past.
     assert "Now: 2026-03-10T09:26:00Z" in first["messages"][-1]["content"]
     assert {"cluster__pods_get", "cluster__promql_query"} <= {tool["function"]["name"] for tool in first["tools"]}
+
+
+@pytest.mark.usefixtures("own_database")
+async def test_what_a_judge_uses_counts_in_the_budget(tmp_path: Path) -> None:
+    model = ChatCompletions()
+    async with vendor_server() as vendor:
+        vendor.replies.extend(model.reply(Answer(text=("YES",))) for _ in range(3))
+        provider = {"type": "openai", "model": "qwen3:8b", "base_url": f"{vendor.url}/v1"}
+        (tmp_path / "llm-providers.yaml").write_text(json.dumps({"llm_providers": {"gateway": provider}}), encoding="utf-8")
+        rates = {"qwen3:8b": {"input_per_million": 1, "output_per_million": 4}}
+        (tmp_path / "tarsy.yaml").write_text(json.dumps({"system": {"cost_estimation": {"model_rates": rates}}}), encoding="utf-8")
+        plan = plan_of("oracle", names=NAMES[:3], jobs=1)
+        (judge,) = find_models(load_config(tmp_path, {}), ["gateway"])
+        # The oracle is free, and a call of the judge costs more than this.
+        judged = replace(plan, judge=judge.provider(plan.cases[0]), budget=read_budget("0.00001usd"))
+        outcome = await run_evals(Settings(env={}, config_dir=tmp_path), judged, TrialFile(tmp_path / "trials.jsonl"), ignore)
+    assert ([trial.judged for trial in outcome.trials], outcome.left_out) == ([True], 2)
+    assert outcome.trials[0].cost_usd == 0.0

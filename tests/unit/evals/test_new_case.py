@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.eval_cases import trial
 from tarsy.domain.recording import RecordedAlert, RecordedOutcome, RecordedTool, Recording
 from tarsy.domain.review import Accuracy
 from tarsy.domain.verdict import AffectedObject, RuledOut, Verdict, VerdictOutcome, verdict_fields
@@ -144,10 +143,10 @@ def test_a_budget_is_dollars_or_tokens(text: str, amount: float, in_tokens: bool
 
 
 def test_a_budget_in_dollars_needs_a_model_whose_price_is_known() -> None:
-    with pytest.raises(EvalError, match="The price of tested is not known"):
-        read_budget("5usd").spent_by(trial("a"))
-    assert read_budget("5usd").spent_by(trial("a", cost_usd=0.25)) == 0.25
-    assert read_budget("5ktokens").spent_by(trial("a", total_tokens=120)) == 120
+    with pytest.raises(EvalError, match="The price of m is not known"):
+        read_budget("5usd").spent_by("m", 120, None)
+    assert read_budget("5usd").spent_by("m", 120, 0.25) == 0.25
+    assert read_budget("5ktokens").spent_by("m", 120, None) == 120
 
 
 def test_what_is_no_budget_is_refused() -> None:
