@@ -16,6 +16,7 @@ from tarsy.domain.tool import ToolCalling
 from tarsy.evals.cases import Case, EvalError, WorldKind
 from tarsy.evals.chain import chain_for, configuration_digest, configured_chain, model_digest, prompt_digest, with_native_tool_calls
 from tarsy.evals.fork import Fork, forked, source_of
+from tarsy.evals.investigators.adversaries import ADVERSARIES
 from tarsy.evals.models import Model
 from tarsy.evals.trials import TrialIdentity
 from tarsy.evals.worlds.world import World
@@ -95,10 +96,13 @@ def trials_of(plan: Plan, loaded: LoadedConfig, worlds: Mapping[str, World]) -> 
 
     Raises:
         UnknownEntryError: there is no such chain.
-        EvalError: a case cannot be forked there, or none can be forked at all.
+        EvalError: a case cannot be forked there, none can be forked at all, or a model is an adversary.
     """
     prompts, cases = prompt_digest(), plan.cases
     if plan.fork_at is not None:
+        if adversaries := [model.name for model in plan.models if model.name in ADVERSARIES]:
+            # With recorded evidence they would no longer be investigators that find nothing out.
+            raise EvalError(f"Adversaries, such as {adversaries[0]}, investigate from the beginning: run them without --fork.")
         cases = tuple(case for case in cases if case.file.world.kind in (WorldKind.RECORDING, WorldKind.SAMPLE))
         if not cases:
             raise EvalError("None of these cases has a recording to fork: make one of a session with `tarsy eval add`.")

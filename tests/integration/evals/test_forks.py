@@ -168,6 +168,7 @@ def test_a_sample_is_forked_as_well(second: Second, tmp_path: Path) -> None:
         ("cart", -4, "second", "cannot be forked at -4"),
         ("image-tag-missing", 1, "second", "None of these cases has a recording to fork"),
         ("sample-oom-leak", 1, "second", "it is a script, and that recording is in ReAct"),
+        ("cart", 1, "liar-disk", "Adversaries, such as liar-disk, investigate from the beginning: run them without --fork"),
     ],
 )
 @pytest.mark.usefixtures("second")
