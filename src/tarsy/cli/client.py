@@ -395,7 +395,7 @@ async def connect(url: str, token: str | None = None) -> AsyncGenerator[TarsyCli
     """Open a client of the server at `url`.
 
     Raises:
-        ServerRefusedError: that is not an address, or the token cannot be one.
+        ServerRefusedError: that is not an address, the token cannot be one, or both say who asks.
     """
     # Checked here, because the HTTP library quotes the token in its error.
     if token and not (token.isascii() and token.isprintable() and token == token.strip()):
@@ -407,6 +407,11 @@ async def connect(url: str, token: str | None = None) -> AsyncGenerator[TarsyCli
         address = httpx.URL()
     if address.scheme not in {"http", "https"} or not address.host or (address.port or 0) > MAX_PORT:
         raise ServerRefusedError(f"{url} is not a web address: write http://… or https://…")
+    if token and address.userinfo:
+        # Both would be the Authorization header, and the HTTP library would send the user.
+        raise ServerRefusedError(
+            "A request can have an API token (--token or TARSY_TOKEN) or the user in --url (or TARSY_URL), not both: leave one of them out."
+        )
     # A proxy for outgoing requests does not know this machine's own addresses.
     by_proxy = address.host not in LOCAL_HOSTS
     timeout = httpx.Timeout(30.0, read=SILENCE_SECONDS)

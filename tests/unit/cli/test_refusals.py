@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from tarsy.cli.client import TarsyClient
+from tarsy.cli.client import TarsyClient, connect
 from tarsy.cli.investigate import investigate
 from tarsy.cli.main import app, main
 from tarsy.cli.terminal import ServerRefusedError, explained
@@ -125,6 +125,15 @@ async def test_a_token_without_a_name_or_with_a_slash_in_it_is_unknown() -> None
     for name in ("", "../sessions"):
         with pytest.raises(ServerRefusedError, match=f'There is no token "{name}"'):
             await client.revoke_token(name)
+
+
+async def test_a_token_and_a_user_in_the_address_are_refused_together() -> None:
+    with pytest.raises(ServerRefusedError, match="leave one of them out") as refused:
+        async with connect("http://ana:hunter2@tarsy.example.com", "a-token"):
+            pass
+    assert "hunter2" not in str(refused.value)
+    async with connect("http://ana:hunter2@tarsy.example.com") as client:
+        assert client.url == "http://ana:hunter2@tarsy.example.com"
 
 
 async def test_a_session_is_named_by_its_first_digits_if_they_are_unique() -> None:
