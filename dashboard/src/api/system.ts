@@ -62,7 +62,8 @@ export const queue = queryOptions({
 });
 
 export const pauses = queryOptions({
-  queryKey: ["system", "pause"],
+  // Part of the queue's key: what is paused is shown there too.
+  queryKey: [...queue.queryKey, "pauses"],
   queryFn: ({ signal }) => expectData(api.GET("/api/v1/system/pause", { signal })),
   // Changes arrive as live events; this catches a missed one.
   refetchInterval: 60_000,

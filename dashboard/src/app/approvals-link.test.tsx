@@ -33,9 +33,9 @@ function show() {
   client.setQueryData(me.queryKey, { author: "ada", denied: {} } as never);
   const refetched = vi.spyOn(api, "GET").mockResolvedValue({ data: { approvals: [WAITING] }, response: new Response() } as never);
   const socket = new LiveSocket("ws://127.0.0.1/ws");
-  let deliver: Listener = () => undefined;
+  const listeners: Listener[] = [];
   vi.spyOn(socket, "subscribe").mockImplementation((_, listener) => {
-    deliver = listener;
+    listeners.push(listener);
     return () => undefined;
   });
   const page = (
@@ -52,7 +52,7 @@ function show() {
       </LiveProvider>
     </QueryClientProvider>,
   );
-  return { refetched, deliver: (message: Parameters<Listener>[0]) => act(() => deliver(message)) };
+  return { refetched, deliver: (message: Parameters<Listener>[0]) => act(() => listeners.forEach((listener) => listener(message))) };
 }
 
 test("a call that waits is counted in the navigation, and notified while the page is hidden if the reader has asked for that", async () => {

@@ -4,23 +4,18 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ComponentProps } from "react";
 import { APPROVALS_KEY, pendingApprovals } from "@/api/approvals";
-import { useThrottledRefetch } from "@/api/refetch";
 import { plural } from "@/components/format";
 import { BareLink } from "@/components/links";
 import { useChannel } from "@/live/connection";
+import { useLiveRefetch } from "@/presentation/live-refetch";
 import { notify } from "@/presentation/watched-sessions";
-
-// Limits requests when many sessions end at once.
-const REFETCH_EVERY_MS = 1_000;
 
 export function ApprovalsLink({ sx }: Pick<ComponentProps<typeof BareLink>, "sx">) {
   const navigate = useNavigate();
-  const refetch = useThrottledRefetch([APPROVALS_KEY], REFETCH_EVERY_MS);
   const waiting = useQuery(pendingApprovals).data?.approvals.length ?? 0;
+  // A call also expires when its session ends.
+  useLiveRefetch("sessions", ({ type }) => type === "approval.changed" || type === "session.completed", [APPROVALS_KEY]);
   useChannel("sessions", (message) => {
-    // A call also expires when its session ends.
-    if (!["approval.changed", "session.completed", "subscription.confirmed", "catchup.overflow"].includes(message.type)) return;
-    refetch();
     if (message.type === "approval.changed" && message.state === "pending" && document.hidden) {
       notify(`Waits for approval: ${message.server}.${message.tool}`, message.approval_id, () => void navigate({ to: "/approvals" }));
     }

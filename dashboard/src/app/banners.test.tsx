@@ -4,7 +4,7 @@ import { act, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { api } from "@/api/client";
-import { pauses, version, warnings } from "@/api/system";
+import { me, pauses, version, warnings } from "@/api/system";
 import { LiveProvider } from "@/live/connection";
 import type { Listener } from "@/live/socket";
 import { LiveSocket } from "@/live/socket";
@@ -29,6 +29,7 @@ const EVERYTHING: PauseItem = { chain_id: null, since: "2026-03-10T09:00:00Z", a
 
 function show(current: PauseItem[]) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
+  client.setQueryData(me.queryKey, { author: "ada", denied: {} } as never);
   client.setQueryData(pauses.queryKey, { pauses: current });
   const socket = new LiveSocket("ws://127.0.0.1/ws");
   let deliver: Listener = () => undefined;
@@ -43,20 +44,24 @@ function show(current: PauseItem[]) {
       </LiveProvider>
     </QueryClientProvider>,
   );
-  return (list: PauseItem[]) => act(() => deliver({ type: "pauses.changed", channel: "sessions", id: 1, pauses: list }));
+  const stored = (list: PauseItem[]) => vi.spyOn(api, "GET").mockResolvedValue({ data: { pauses: list }, response: new Response() } as never);
+  return { stored, deliver: (told: PauseItem[]) => act(() => deliver({ type: "pauses.changed", channel: "sessions", id: 1, pauses: told })) };
 }
 
-test("a pause is shown with who and why as soon as its event arrives, and goes when it ends", async () => {
-  const deliver = show([]);
+test("a pause is shown with who and why when its event arrives, and goes when it ends, also if the event of its beginning comes late", async () => {
+  const { stored, deliver } = show([]);
   expect(screen.queryByRole("status")).toBeNull();
+  stored([EVERYTHING]);
   deliver([EVERYTHING]);
   expect((await screen.findByRole("status")).textContent).toMatch(/All work is paused by alice since .*: the vendor is down\. Alerts are taken and wait\./);
-  deliver([]);
+  stored([]);
+  deliver([EVERYTHING]);
   await waitFor(() => expect(screen.queryByRole("status")).toBeNull());
 });
 
 test("each pause is ended by its own button", async () => {
-  show([EVERYTHING, { ...EVERYTHING, chain_id: "kubernetes" }]);
+  const { stored } = show([EVERYTHING, { ...EVERYTHING, chain_id: "kubernetes" }]);
+  stored([EVERYTHING]);
   const asked = vi.spyOn(api, "DELETE").mockResolvedValue({ data: { pauses: [EVERYTHING] }, response: new Response() });
   await userEvent.click(screen.getByRole("button", { name: "Resume the chain kubernetes" }));
   expect(asked).toHaveBeenCalledWith("/api/v1/system/pause", { params: { query: { chain_id: "kubernetes" } } });

@@ -4,11 +4,13 @@ import Button from "@mui/material/Button";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CirclePause } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { me, pauses, resume, version, warnings } from "@/api/system";
+import { refetchChanged } from "@/api/refetch";
+import { me, pauses, queue, resume, version, warnings } from "@/api/system";
 import { TextLink } from "@/components/links";
 import { RelativeTime } from "@/components/times";
-import { useChannel, useConnectionState } from "@/live/connection";
+import { useConnectionState } from "@/live/connection";
 import { Allowed } from "@/presentation/allowed";
+import { useLiveRefetch } from "@/presentation/live-refetch";
 import type { PauseItem, WarningSource } from "@/wire/types";
 
 // A shorter loss of the connection is not shown.
@@ -68,18 +70,14 @@ export function VersionBanner() {
 }
 
 export function PauseBanner() {
-  const client = useQueryClient();
   const { data } = useQuery(pauses);
-  useChannel("sessions", (message) => {
-    if (message.type === "pauses.changed") client.setQueryData(pauses.queryKey, { pauses: message.pauses });
-    if (message.type === "catchup.overflow") void client.invalidateQueries({ queryKey: pauses.queryKey });
-  });
+  useLiveRefetch("sessions", ({ type }) => type === "pauses.changed", [queue.queryKey]);
   return (data?.pauses ?? []).map((pause) => <PauseAlert key={pause.chain_id ?? ""} pause={pause} />);
 }
 
 function PauseAlert({ pause }: { pause: PauseItem }) {
   const client = useQueryClient();
-  const { mutate, isPending, error } = useMutation({ mutationFn: resume, onSuccess: (current) => client.setQueryData(pauses.queryKey, current) });
+  const { mutate, isPending, error } = useMutation({ mutationFn: resume, onSuccess: () => refetchChanged(client, queue.queryKey) });
   return (
     <Alert
       severity="warning"

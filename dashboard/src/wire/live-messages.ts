@@ -108,6 +108,11 @@ export function parseLiveMessage(text: string): LiveMessage | null {
   return typeof type === "string" && Object.hasOwn(TYPES, type) ? (message as LiveMessage) : null;
 }
 
+/** Whether messages before this one may not have been delivered. */
+export function mayFollowGap({ type }: LiveMessage): boolean {
+  return type === "subscription.confirmed" || type === "catchup.overflow";
+}
+
 export function channelOf(message: LiveMessage): string | null {
   return "channel" in message ? message.channel : null;
 }

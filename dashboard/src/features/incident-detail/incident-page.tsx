@@ -7,7 +7,6 @@ import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { isNotFound } from "@/api/client";
 import { incidentDetail, incidentKeys } from "@/api/incidents";
-import { useThrottledRefetch } from "@/api/refetch";
 import { sessionDetail, sessionKeys } from "@/api/sessions";
 import { Badge } from "@/components/badge";
 import { formatCost, plural } from "@/components/format";
@@ -17,11 +16,11 @@ import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing, NotFound } from "@/components/states";
 import { clamped } from "@/components/text-styles";
 import { Elapsed, RelativeTime } from "@/components/times";
-import { useChannel } from "@/live/connection";
 import { useCheckedAnalysis } from "@/presentation/checked-analysis";
 import type { EvidenceLinks, EvidenceTarget } from "@/presentation/evidence";
 import { EvidenceLinksContext } from "@/presentation/evidence";
 import { MUTED, SEVERITY_BADGES, STATE_BADGES } from "@/presentation/incidents";
+import { useLiveRefetch } from "@/presentation/live-refetch";
 import { NoteLine } from "@/presentation/note-line";
 import { findingOf, StatusBadge, statusBadge } from "@/presentation/session-status";
 import { distinctReason } from "@/presentation/statuses";
@@ -33,8 +32,6 @@ import { Actions } from "./actions";
 import { ActivityView } from "./activity";
 import { Members } from "./members";
 
-// Limits requests during an alert storm.
-const REFETCH_EVERY_MS = 1_000;
 const route = getRouteApi("/incidents/$incidentId");
 
 export function IncidentPage() {
@@ -42,12 +39,10 @@ export function IncidentPage() {
   const navigate = route.useNavigate();
   const { data: incident, error, refetch } = useQuery(incidentDetail(incidentId));
   const judged = incident?.sessions.find((session) => session.verdict !== null);
-  const refresh = useThrottledRefetch([incidentKeys.detail(incidentId), ...(judged ? [sessionKeys.detail(judged.id)] : [])], REFETCH_EVERY_MS);
-  const onMessage = (message: LiveMessage) => {
-    if (changesIncident(message, incidentId, incident?.sessions)) refresh();
-  };
-  useChannel("incidents", onMessage);
-  useChannel("sessions", onMessage);
+  const changes = (message: LiveMessage) => changesIncident(message, incidentId, incident?.sessions);
+  const queryKeys = [incidentKeys.detail(incidentId), ...(judged ? [sessionKeys.detail(judged.id)] : [])];
+  useLiveRefetch("sessions", changes, queryKeys);
+  const refresh = useLiveRefetch("incidents", changes, queryKeys);
   usePageTitle(incident?.title ?? "Incident");
   if (!incident && isNotFound(error)) return <NotFound what="incident" />;
   if (error && !incident) return <Failure what="The incident could not be loaded." error={error} onRetry={() => void refetch()} />;
@@ -98,10 +93,6 @@ function Header({ incident, onChanged }: { incident: IncidentView; onChanged: ()
 /** Whether the incident has to be refetched after a message. `sessions` is undefined until it is loaded. */
 export function changesIncident(message: LiveMessage, incidentId: string, sessions: readonly Pick<IncidentSession, "id">[] | undefined): boolean {
   switch (message.type) {
-    // The incident may have changed between its first request and the subscription.
-    case "subscription.confirmed":
-    case "catchup.overflow":
-      return true;
     case "incident.changed":
       return message.incident_id === incidentId;
     case "session.status":

@@ -8,7 +8,6 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
 import { incidentKeys, incidentPages } from "@/api/incidents";
-import { useThrottledRefetch } from "@/api/refetch";
 import { queue } from "@/api/system";
 import { plural } from "@/components/format";
 import { searchWords } from "@/components/highlighted";
@@ -21,7 +20,7 @@ import { useFixedPeriodStart } from "@/components/search-params";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { RelativeTime } from "@/components/times";
 import { ColumnsMenu, ViewsMenu } from "@/components/view-menu";
-import { useChannel } from "@/live/connection";
+import { useLiveRefetch } from "@/presentation/live-refetch";
 import type { IncidentItem } from "@/wire/types";
 import { Filters } from "./filters";
 import { gridOf, IncidentRow } from "./incident-row";
@@ -35,10 +34,7 @@ const REFETCH_EVERY_MS = 2_000;
 
 /** A page of its own, and the home page once there are incidents. */
 export function IncidentsPage() {
-  const refetch = useThrottledRefetch([incidentKeys.all], REFETCH_EVERY_MS);
-  useChannel("incidents", (message) => {
-    if (message.type === "incident.changed" || message.type === "subscription.confirmed" || message.type === "catchup.overflow") refetch();
-  });
+  useLiveRefetch("incidents", ({ type }) => type === "incident.changed", [incidentKeys.all], REFETCH_EVERY_MS);
   usePageTitle("Incidents");
   const search = readIncidentSearch(useSearch({ strict: false }));
   const navigate = useNavigate();

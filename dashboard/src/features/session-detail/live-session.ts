@@ -5,7 +5,7 @@ import { loadTimeline, sessionDetail, sessionKeys } from "@/api/sessions";
 import { useSessionTimeline } from "@/live/session-feed";
 import { withOwnTimes } from "@/presentation/forks";
 import type { LiveMessage } from "@/wire/live-messages";
-import type { SessionDetail } from "@/wire/types";
+import { mayFollowGap } from "@/wire/live-messages";
 
 const REFETCH_EVERY_MS = 700;
 
@@ -15,46 +15,12 @@ export function useLiveSession(id: string) {
   const session = useQuery({ ...sessionDetail(id), select: withOwnTimes });
   const refetch = useThrottledRefetch([sessionKeys.detail(id)], REFETCH_EVERY_MS);
   const onMessages = (messages: readonly LiveMessage[]) => {
-    // Most batches contain streamed text only.
-    if (messages.every((message) => message.type === "stream.chunk")) return;
-    client.setQueryData<SessionDetail>(sessionKeys.detail(id), (known) => known && messages.reduce(withMessage, known));
     if (messages.some(changesSession)) refetch();
     if (messages.some((message) => message.type === "chat.message" || mayFollowGap(message))) void refetchChanged(client, sessionKeys.chat(id));
     if (messages.some(changesNotes)) void refetchChanged(client, sessionKeys.notes(id));
   };
   const feed = useSessionTimeline(id, loadTimeline, onMessages);
   return { session, feed };
-}
-
-/** Applies the changes that a message contains. */
-export function withMessage(session: SessionDetail, message: LiveMessage): SessionDetail {
-  switch (message.type) {
-    case "session.status":
-      return { ...session, status: message.status, waiting_reason: message.waiting_reason ?? null };
-    case "session.concluded": {
-      const { final_analysis, analysis_is_partial, analysis_partial_reason, verdict } = message;
-      return { ...session, final_analysis, analysis_is_partial, analysis_partial_reason, verdict };
-    }
-    case "session.completed":
-      return {
-        ...session,
-        status: message.status,
-        completed_at: message.at,
-        error_message: message.error_message,
-        analysis_is_partial: message.analysis_is_partial,
-        analysis_partial_reason: message.analysis_partial_reason ?? null,
-        final_analysis: message.final_analysis ?? session.final_analysis,
-        executive_summary: message.executive_summary ?? session.executive_summary,
-        verdict: message.verdict ?? session.verdict,
-      };
-    case "stage.completed":
-      return {
-        ...session,
-        stages: session.stages.map((stage) => (stage.id === message.stage_id ? { ...stage, status: message.status } : stage)),
-      };
-    default:
-      return session;
-  }
 }
 
 /** Whether the session has to be refetched after a message. */
@@ -91,9 +57,4 @@ export function changesSession(message: LiveMessage): boolean {
 function changesNotes(message: LiveMessage): boolean {
   if (message.type === "timeline_event.created") return message.event.event_type === "note";
   return message.type === "note.created" || message.type === "session.completed" || mayFollowGap(message);
-}
-
-/** Whether messages before this one may not have been delivered. */
-function mayFollowGap({ type }: LiveMessage): boolean {
-  return type === "subscription.confirmed" || type === "catchup.overflow";
 }

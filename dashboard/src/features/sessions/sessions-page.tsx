@@ -5,7 +5,7 @@ import Typography from "@mui/material/Typography";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Fragment, useRef } from "react";
-import { activeSessions, sessionCounts, sessionPage } from "@/api/sessions";
+import { activeSessions, sessionCounts, sessionKeys, sessionPage } from "@/api/sessions";
 import { queue } from "@/api/system";
 import { LinkButton, moveRowFocus, TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
@@ -15,11 +15,12 @@ import { useShortcuts } from "@/components/shortcuts";
 import { Failure, Loading, Nothing } from "@/components/states";
 import { useMinute } from "@/components/times";
 import { ColumnsMenu, ViewsMenu } from "@/components/view-menu";
+import { useLiveRefetch } from "@/presentation/live-refetch";
 import { ACTIVE_STATUSES, ENDED_STATUSES } from "@/presentation/statuses";
-import type { SessionStatus } from "@/wire/types";
+import type { LiveMessage } from "@/wire/live-messages";
+import type { SessionListItem, SessionStatus } from "@/wire/types";
 import { CancelMatching, SelectedActions } from "./bulk-actions";
 import { Filters } from "./filters";
-import { sortActive, useLiveList } from "./live-list";
 import type { SessionSearch } from "./search";
 import { chosenColumns, COLUMNS, filterOf, isFiltered, joinColumns, nextSorting, readSessionSearch, sliceOf, statusesOf } from "./search";
 import { Pages, SessionList } from "./session-list";
@@ -27,7 +28,7 @@ import { RowStyles } from "./session-row";
 
 /** A page of its own, and the home page before there are incidents. */
 export function SessionsPage() {
-  useLiveList();
+  useLiveRefetch("sessions", changesList, [sessionKeys.all]);
   usePageTitle("Sessions");
   const search = readSessionSearch(useSearch({ strict: false }));
   const navigate = useNavigate();
@@ -63,6 +64,17 @@ export function SessionsPage() {
       </Stack>
     </>
   );
+}
+
+/** Whether the list has to be refetched after a message: rows may be added, removed, moved or changed. */
+export function changesList({ type }: LiveMessage): boolean {
+  return type === "session.status" || type === "session.completed" || type === "stage.started";
+}
+
+/** Sorts running sessions first, then the queue by position. */
+export function sortActive(sessions: readonly SessionListItem[]): SessionListItem[] {
+  const position = (session: SessionListItem) => (session.status === "pending" ? (session.queue_position ?? Number.MAX_SAFE_INTEGER) : 0);
+  return [...sessions].sort((a, b) => position(a) - position(b));
 }
 
 function Lists({ search, onSearch, selection }: { search: SessionSearch; onSearch: (search: SessionSearch) => void; selection: Selection }) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { hasFilters } from "@/components/search-params";
-import type { SessionList, SessionListItem } from "@/wire/types";
-import { changesList, sortActive, withMessage } from "./live-list";
+import type { SessionListItem } from "@/wire/types";
 import { chosenColumns, filterOf, joinColumns, isFiltered, nextSorting, sliceOf, readSessionSearch, withoutFilters } from "./search";
+import { changesList, sortActive } from "./sessions-page";
 import { readViews, withView } from "@/components/view-menu";
 
 describe("the address", () => {
@@ -46,9 +46,6 @@ describe("a period", () => {
 });
 
 describe("a list that is shown", () => {
-  const row = { id: "s", status: "pending", queue_position: 3, current_stage_name: null } as SessionListItem;
-  const other = { id: "o", status: "completed" } as SessionListItem;
-  const list: SessionList = { sessions: [row, other], next_cursor: null };
   const about = { channel: "sessions", session_id: "s", id: 1 };
 
   test("has what is being worked on first, then the queue in its order", () => {
@@ -57,24 +54,8 @@ describe("a list that is shown", () => {
     expect(sortActive([waiting("new", null), waiting("c", 2), waiting("b", 1), running]).map(({ id }) => id)).toEqual(["r", "b", "c", "new"]);
   });
 
-  test("takes over a new status at once", () => {
-    const after = withMessage(list, { ...about, type: "session.status", status: "in_progress", alert_type: "t", at: "" });
-    expect(after.sessions[0]).toMatchObject({ status: "in_progress", queue_position: null });
-    expect(after.sessions[1]).toBe(other);
-  });
-
-  test("shows how far a session is", () => {
-    const after = withMessage(list, { channel: "sessions", session_id: "s", type: "session.progress", stage_name: "deep dive", stage_index: 1, stage_count: 3 });
-    expect(after.sessions[0]).toMatchObject({ current_stage_name: "deep dive", current_stage_index: 1, stage_count: 3 });
-  });
-
-  test("is the same list if the message is about a session it does not show", () => {
-    expect(withMessage(list, { ...about, session_id: "?", type: "session.status", status: "failed", alert_type: "t", at: "" })).toBe(list);
-  });
-
   test("is asked for again when rows may come or go, not for progress", () => {
     expect(changesList({ ...about, type: "session.status", status: "pending", alert_type: "t", at: "" })).toBe(true);
-    expect(changesList({ type: "subscription.confirmed", channel: "sessions", last_event_id: 1 })).toBe(true);
     expect(changesList({ channel: "sessions", session_id: "s", type: "session.progress", stage_name: "", stage_index: 0, stage_count: 1 })).toBe(false);
   });
 });

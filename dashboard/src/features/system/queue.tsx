@@ -7,7 +7,8 @@ import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CirclePause } from "lucide-react";
 import { useState } from "react";
-import { pauseAll, pauses, queue } from "@/api/system";
+import { refetchChanged } from "@/api/refetch";
+import { pauseAll, queue } from "@/api/system";
 import { ConfirmDialog } from "@/components/confirm-dialog";
 import { TextLink } from "@/components/links";
 import { Fact } from "@/components/section";
@@ -37,10 +38,7 @@ function PauseDialog({ onClose }: { onClose: () => void }) {
   const [reason, setReason] = useState("");
   const pause = useMutation({
     mutationFn: (now: boolean) => pauseAll(reason.trim(), now),
-    onSuccess: (current) => {
-      client.setQueryData(pauses.queryKey, current);
-      void client.invalidateQueries({ queryKey: queue.queryKey });
-    },
+    onSuccess: () => refetchChanged(client, queue.queryKey),
   });
   const onSuccess = onClose;
   return (

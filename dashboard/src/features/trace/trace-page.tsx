@@ -9,7 +9,6 @@ import { getRouteApi } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
 import { useCallback, useMemo, useRef } from "react";
 import { isNotFound } from "@/api/client";
-import { useThrottledRefetch } from "@/api/refetch";
 import { sessionDetail, sessionKeys } from "@/api/sessions";
 import { traceKey, traceList } from "@/api/trace";
 import { BottomDrawer } from "@/components/bottom-drawer";
@@ -21,7 +20,7 @@ import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
 import { Failure, Loading, Nothing, NotFound } from "@/components/states";
 import { clamped } from "@/components/text-styles";
-import { useChannel } from "@/live/connection";
+import { useLiveRefetch } from "@/presentation/live-refetch";
 import type { LiveMessage } from "@/wire/live-messages";
 import type { SessionDetail } from "@/wire/types";
 import { Legend, wholeWindow, ZoomButtons, zoomWindow } from "./axis";
@@ -31,7 +30,6 @@ import { LanesView } from "./lanes-view";
 import type { Waterfall } from "./waterfall";
 import { waterfall } from "./waterfall";
 
-const REFETCH_EVERY_MS = 1_000;
 const route = getRouteApi("/sessions/$sessionId/trace");
 
 export function TracePage() {
@@ -39,10 +37,7 @@ export function TracePage() {
   const session = useQuery(sessionDetail(sessionId));
   const trace = useQuery(traceList(sessionId));
   // The session too: it has the agents that make the calls.
-  const refetch = useThrottledRefetch([traceKey(sessionId), sessionKeys.detail(sessionId)], REFETCH_EVERY_MS);
-  useChannel(`session:${sessionId}`, (message) => {
-    if (changesTrace(message)) refetch();
-  });
+  useLiveRefetch(`session:${sessionId}`, changesTrace, [traceKey(sessionId), sessionKeys.detail(sessionId)]);
   usePageTitle(session.data ? `Trace: ${session.data.title}` : "Trace");
   const flow = useMemo(() => trace.data && waterfall(trace.data, session.data), [trace.data, session.data]);
   if (isNotFound(trace.error)) return <NotFound what="session" />;
@@ -66,7 +61,7 @@ export function TracePage() {
 
 /** Whether the trace and its session have to be refetched after a message. A session that has ended can be forked. */
 export function changesTrace({ type }: LiveMessage): boolean {
-  return type === "interaction.created" || type === "session.completed" || type === "subscription.confirmed" || type === "catchup.overflow";
+  return type === "interaction.created" || type === "session.completed";
 }
 
 function Calls({ sessionId, flow, session }: { sessionId: string; flow: Waterfall; session: SessionDetail | undefined }) {
