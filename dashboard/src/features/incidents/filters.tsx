@@ -1,13 +1,12 @@
 /** The filter bar of the incident list. All filters are search parameters, so that a view can be shared by its address. */
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
-import ToggleButton from "@mui/material/ToggleButton";
-import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import { X } from "lucide-react";
 import type { ReactNode, RefObject } from "react";
 import { Choice, SearchBox } from "@/components/fields";
 import { formatCount } from "@/components/format";
 import { hasFilters, PERIODS } from "@/components/search-params";
+import { Toggles } from "@/components/toggles";
 import { SEVERITY_BADGES } from "@/presentation/incidents";
 import { OUTCOME_BADGES } from "@/presentation/verdict";
 import type { IncidentSearch, ShownState } from "./search";
@@ -62,18 +61,6 @@ export function Filters({ search, onChange, searchBox, totals, sources, children
 }
 
 function States({ shown, totals, onState }: { shown: ShownState; totals: Totals | undefined; onState: (state: string) => void }) {
-  const count = (state: ShownState) => totals && (state === "all" ? totals.open + totals.resolved : totals[state]);
-  return (
-    <ToggleButtonGroup exclusive size="small" value={shown} onChange={(_, state: ShownState | null) => state && onState(state)} aria-label="State">
-      {(Object.keys(STATES) as ShownState[]).map((state) => {
-        const total = count(state);
-        return (
-          <ToggleButton key={state} value={state} sx={{ px: 1.5 }}>
-            {STATES[state]}
-            {total !== undefined && ` ${formatCount(total)}`}
-          </ToggleButton>
-        );
-      })}
-    </ToggleButtonGroup>
-  );
+  const label = (state: ShownState) => (totals ? `${STATES[state]} ${formatCount(state === "all" ? totals.open + totals.resolved : totals[state])}` : STATES[state]);
+  return <Toggles label="State" options={{ open: label("open"), resolved: label("resolved"), all: label("all") }} value={shown} onValue={onState} sx={{ px: 1.5 }} />;
 }

@@ -3,8 +3,6 @@ import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
-import ToggleButton from "@mui/material/ToggleButton";
-import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { CircleCheck, CircleX, Clock, TimerOff } from "lucide-react";
@@ -18,6 +16,7 @@ import { usePageTitle } from "@/components/page";
 import { Section } from "@/components/section";
 import { Failure, Loaded, Nothing } from "@/components/states";
 import { RelativeTime } from "@/components/times";
+import { Toggles } from "@/components/toggles";
 import { Allowed } from "@/presentation/allowed";
 import type { NotificationItem, NotificationStatus, NotificationTarget } from "@/wire/types";
 
@@ -28,6 +27,8 @@ const STATUSES = {
   expired: { label: "Expired", tone: "warning", icon: TimerOff },
 } satisfies Record<NotificationStatus, BadgeStyle>;
 
+const FILTERS: Record<NotificationStatus | "all", string> = { all: "All", pending: STATUSES.pending.label, delivered: STATUSES.delivered.label, dead_letter: STATUSES.dead_letter.label, expired: STATUSES.expired.label };
+
 const EVENTS: Record<NotificationItem["kind"], string> = { started: "Started", verdict: "Verdict", failed: "Failed", waiting: "Waiting", budget: "Waiting for budget", decided: "Call decided", answered: "Question answered", resolved: "Resolved" };
 
 const ROW = { display: "grid", columnGap: 2, rowGap: 0.25, alignItems: "center", px: 2, py: 1, borderTop: 1, borderColor: "divider", "&:first-of-type": { borderTop: 0 } } as const;
@@ -35,6 +36,7 @@ const ROW = { display: "grid", columnGap: 2, rowGap: 0.25, alignItems: "center",
 export function NotificationsPage() {
   usePageTitle("Notifications");
   const [status, setStatus] = useState<NotificationStatus>();
+  const filter = <Toggles label="Status" options={FILTERS} value={status ?? "all"} onValue={(chosen) => setStatus(chosen === "all" ? undefined : chosen)} sx={{ px: { xs: 0.45, sm: 1 }, py: 0.25, whiteSpace: "nowrap" }} />;
   const query = useQuery({ ...notifications(status ? { status } : {}), placeholderData: keepPreviousData });
   return (
     <Stack spacing={2}>
@@ -54,7 +56,7 @@ export function NotificationsPage() {
                   ))}
                 </Box>
               </Section>
-              <Section title="Last notifications" actions={<StatusFilter status={status} onChange={setStatus} />} flush>
+              <Section title="Last notifications" actions={filter} flush>
                 {data.notifications.length === 0 ? (
                   <Nothing title="No notifications" />
                 ) : (
@@ -70,23 +72,6 @@ export function NotificationsPage() {
         }
       </Loaded>
     </Stack>
-  );
-}
-
-const TOGGLE = { px: { xs: 0.45, sm: 1 }, py: 0.25, whiteSpace: "nowrap" } as const;
-
-function StatusFilter({ status, onChange }: { status: NotificationStatus | undefined; onChange: (status: NotificationStatus | undefined) => void }) {
-  return (
-    <ToggleButtonGroup exclusive size="small" aria-label="Status" value={status ?? "all"} onChange={(_, chosen: NotificationStatus | "all" | null) => onChange(chosen === "all" ? undefined : (chosen ?? status))}>
-      <ToggleButton value="all" sx={TOGGLE}>
-        All
-      </ToggleButton>
-      {Object.entries(STATUSES).map(([value, { label }]) => (
-        <ToggleButton key={value} value={value} sx={TOGGLE}>
-          {label}
-        </ToggleButton>
-      ))}
-    </ToggleButtonGroup>
   );
 }
 

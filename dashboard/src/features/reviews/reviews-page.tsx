@@ -1,8 +1,6 @@
 /** How useful and how accurate verdicts were, and the way to those that nobody has reviewed. */
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
-import ToggleButton from "@mui/material/ToggleButton";
-import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
@@ -14,6 +12,7 @@ import { LinkButton } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
 import { Loaded, Nothing } from "@/components/states";
+import { Toggles } from "@/components/toggles";
 import type { ReviewFigures } from "@/wire/types";
 import type { Group } from "./figures";
 import { accuracyCounts, byName, figureRow, judged, rightShares, sumOf } from "./figures";
@@ -76,15 +75,7 @@ function Figures({ figures }: { figures: ReviewFigures }) {
         <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>
           <Section
             title="Right verdicts by week"
-            actions={
-              <ToggleButtonGroup exclusive size="small" aria-label="Group" value={group} onChange={(_, next: Group | null) => next && setGroup(next)}>
-                {Object.entries(GROUPS).map(([value, label]) => (
-                  <ToggleButton key={value} value={value} sx={{ py: 0, fontSize: "0.78rem" }}>
-                    {label}
-                  </ToggleButton>
-                ))}
-              </ToggleButtonGroup>
-            }
+            actions={<Toggles label="Group" options={GROUPS} value={group} onValue={setGroup} sx={{ py: 0, fontSize: "0.78rem" }} />}
           >
             <Chart title={title} series={shares} shape="lines" format={formatShare} max={1} {...weekly} />
           </Section>

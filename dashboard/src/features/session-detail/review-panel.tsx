@@ -2,8 +2,6 @@
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
-import ToggleButton from "@mui/material/ToggleButton";
-import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ThumbsDown, ThumbsUp } from "lucide-react";
@@ -14,10 +12,12 @@ import { Form } from "@/components/fields";
 import { Section } from "@/components/section";
 import { Failure } from "@/components/states";
 import { RelativeTime } from "@/components/times";
+import { Toggles } from "@/components/toggles";
 import { Allowed } from "@/presentation/allowed";
 import { TriagePanel } from "@/presentation/triage-panel";
 import type { Accuracy, Review, ReviewRequest } from "@/wire/types";
 
+const USEFULNESS = { yes: [<ThumbsUp key="icon" size={15} aria-hidden />, "Useful"], no: [<ThumbsDown key="icon" size={15} aria-hidden />, "Not useful"] };
 const ACCURACIES: Record<Accuracy, string> = { accurate: "Accurate", partly: "Partly accurate", wrong: "Wrong" };
 
 export function ReviewPanel({ sessionId }: { sessionId: string }) {
@@ -34,14 +34,7 @@ export function ReviewPanel({ sessionId }: { sessionId: string }) {
         <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
           <Typography variant="body2">Was this investigation useful?</Typography>
           <Allowed operation="reviewSession">
-            <ToggleButtonGroup exclusive size="small" aria-label="Usefulness" disabled={save.isPending} value={review && (review.useful ? "yes" : "no")} onChange={(_, chosen: "yes" | "no" | null) => chosen && save.mutate({ useful: chosen === "yes" })}>
-              <ToggleButton value="yes" sx={{ gap: 0.75, py: 0.5 }}>
-                <ThumbsUp size={15} aria-hidden /> Useful
-              </ToggleButton>
-              <ToggleButton value="no" sx={{ gap: 0.75, py: 0.5 }}>
-                <ThumbsDown size={15} aria-hidden /> Not useful
-              </ToggleButton>
-            </ToggleButtonGroup>
+            <Toggles label="Usefulness" options={USEFULNESS} value={review && (review.useful ? "yes" : "no")} onValue={(chosen) => save.mutate({ useful: chosen === "yes" })} disabled={save.isPending} sx={{ gap: 0.75, py: 0.5 }} />
           </Allowed>
           {review && (
             <Typography variant="body2" color="textSecondary">
@@ -86,13 +79,7 @@ function Details({ sessionId, review, saving, onSave }: DetailsProps) {
       <Stack direction="row" sx={{ flexWrap: "wrap", alignItems: "center", columnGap: 2, rowGap: 1 }}>
         <Typography variant="body2">Was the verdict right?</Typography>
         <Allowed operation="reviewSession">
-          <ToggleButtonGroup exclusive size="small" aria-label="Accuracy" disabled={saving} value={review.accuracy} onChange={(_, accuracy: Accuracy | null) => accuracy && save({ accuracy })}>
-            {Object.entries(ACCURACIES).map(([accuracy, label]) => (
-              <ToggleButton key={accuracy} value={accuracy} sx={{ py: 0.5 }}>
-                {label}
-              </ToggleButton>
-            ))}
-          </ToggleButtonGroup>
+          <Toggles label="Accuracy" options={ACCURACIES} value={review.accuracy} onValue={(accuracy) => save({ accuracy })} disabled={saving} sx={{ py: 0.5 }} />
         </Allowed>
       </Stack>
       <TextField label="Actual cause" size="small" multiline maxRows={6} fullWidth value={cause} onChange={(event) => setTyped({ ...typed, actual_cause: event.target.value })} />

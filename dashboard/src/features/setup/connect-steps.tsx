@@ -7,8 +7,6 @@ import MenuItem from "@mui/material/MenuItem";
 import Paper from "@mui/material/Paper";
 import Stack from "@mui/material/Stack";
 import TextField from "@mui/material/TextField";
-import ToggleButton from "@mui/material/ToggleButton";
-import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
@@ -17,6 +15,7 @@ import { plural } from "@/components/format";
 import { Form } from "@/components/fields";
 import { Failure } from "@/components/states";
 import { MONO } from "@/components/text-styles";
+import { Toggles } from "@/components/toggles";
 import type { RecipeItem, SetupOutcome, SetupState, VendorItem } from "@/wire/types";
 
 const VENDORS: Record<string, string> = { google: "Google Gemini", openai: "OpenAI", anthropic: "Anthropic Claude", xai: "xAI Grok" };
@@ -26,10 +25,7 @@ export function ModelStep({ state }: { state: SetupState }) {
   return (
     <Stack spacing={2}>
       <Typography variant="body2">{state.model ? `In use: ${state.model}.` : "No model yet: sample incidents play a recording, other alerts are refused."}</Typography>
-      <ToggleButtonGroup exclusive size="small" value={kind} onChange={(_, chosen: "key" | "local" | null) => chosen && setKind(chosen)} aria-label="Kind of model">
-        <ToggleButton value="key">A vendor’s key</ToggleButton>
-        <ToggleButton value="local">A model of your own</ToggleButton>
-      </ToggleButtonGroup>
+      <Toggles label="Kind of model" options={{ key: "A vendor’s key", local: "A model of your own" }} value={kind} onValue={setKind} />
       {kind === "key" ? <KeyForm vendors={state.vendors} /> : <LocalForm />}
     </Stack>
   );

@@ -1,7 +1,5 @@
 /** Charts of the usage page: usage of each day by model and alert type, and of each week the verdicts and the time they took. */
 import Box from "@mui/material/Box";
-import ToggleButton from "@mui/material/ToggleButton";
-import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
@@ -11,15 +9,12 @@ import type { ChartSeries } from "@/components/chart-data";
 import { formatCount, formatDollars, formatDuration, plural } from "@/components/format";
 import { Section } from "@/components/section";
 import { Loaded } from "@/components/states";
+import { Toggles } from "@/components/toggles";
 import type { DayUsageItem, Period, UsageTrends, WeekItem } from "@/wire/types";
 
 type Measure = "cost_usd" | "tokens" | "calls";
 
-const MEASURES: Record<Measure, { label: string; format: (value: number) => string }> = {
-  cost_usd: { label: "Cost", format: formatDollars },
-  tokens: { label: "Tokens", format: formatCount },
-  calls: { label: "Calls", format: formatCount },
-};
+const MEASURES: Record<Measure, string> = { cost_usd: "Cost", tokens: "Tokens", calls: "Calls" };
 
 const DAY = 86_400;
 const WEEK = 7 * DAY;
@@ -39,7 +34,8 @@ function Charts({ trends }: { trends: UsageTrends }) {
   const [chosen, setChosen] = useState<Measure | null>(null);
   // Local and recorded models cost nothing.
   const measure = chosen ?? (trends.by_model.some(({ cost_usd: cost }) => cost > 0) ? "cost_usd" : "tokens");
-  const { label, format } = MEASURES[measure];
+  const label = MEASURES[measure];
+  const format = measure === "cost_usd" ? formatDollars : formatCount;
   const days = useMemo(() => daysOf(trends), [trends]);
   const models = useMemo(() => daySeries(trends.by_model, days, measure), [trends, days, measure]);
   const alertTypes = useMemo(() => daySeries(trends.by_alert_type, days, measure), [trends, days, measure]);
@@ -50,15 +46,7 @@ function Charts({ trends }: { trends: UsageTrends }) {
   const weekly = { times: weeks, formatTime: formatWeek, height: HEIGHT_PX, step: WEEK } as const;
   const ended = trends.weeks.reduce((sum, week) => sum + week.fault + week.no_fault + week.inconclusive, 0);
   const without = trends.weeks.reduce((sum, week) => sum + week.no_verdict, 0);
-  const choice = (
-    <ToggleButtonGroup exclusive size="small" aria-label="Measure" value={measure} onChange={(_, next: Measure | null) => next && setChosen(next)}>
-      {Object.entries(MEASURES).map(([value, option]) => (
-        <ToggleButton key={value} value={value} sx={{ py: 0, fontSize: "0.78rem" }}>
-          {option.label}
-        </ToggleButton>
-      ))}
-    </ToggleButtonGroup>
-  );
+  const choice = <Toggles label="Measure" options={MEASURES} value={measure} onValue={setChosen} sx={{ py: 0, fontSize: "0.78rem" }} />;
   return (
     <Box sx={{ display: "grid", gridTemplateColumns: { xs: "minmax(0, 1fr)", lg: "minmax(0, 1fr) minmax(0, 1fr)" }, gap: 2, alignItems: "start" }}>
       {models.length > 0 && (

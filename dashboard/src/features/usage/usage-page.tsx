@@ -3,8 +3,6 @@ import Alert from "@mui/material/Alert";
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Stack from "@mui/material/Stack";
-import ToggleButton from "@mui/material/ToggleButton";
-import ToggleButtonGroup from "@mui/material/ToggleButtonGroup";
 import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { Download } from "lucide-react";
@@ -16,6 +14,7 @@ import { TextLink } from "@/components/links";
 import { usePageTitle } from "@/components/page";
 import { Fact, Section } from "@/components/section";
 import { Loaded, Nothing } from "@/components/states";
+import { Toggles } from "@/components/toggles";
 import type { DearSessionItem, Period, PeriodBudgetItem, ToolUseItem, UsageOverview, UsedItem } from "@/wire/types";
 import { Trends } from "./trends";
 
@@ -29,13 +28,7 @@ export function UsagePage() {
     <Stack spacing={2}>
       <Box sx={{ display: "flex", alignItems: "center", flexWrap: "wrap", gap: 2 }}>
         <Typography variant="h1">Usage</Typography>
-        <ToggleButtonGroup exclusive size="small" aria-label="Period" value={period} onChange={(_, chosen: Period | null) => chosen && setPeriod(chosen)}>
-          {Object.entries(PERIODS).map(([value, label]) => (
-            <ToggleButton key={value} value={value} sx={{ py: 0.25 }}>
-              {label}
-            </ToggleButton>
-          ))}
-        </ToggleButtonGroup>
+        <Toggles label="Period" options={PERIODS} value={period} onValue={setPeriod} sx={{ py: 0.25 }} />
         <Button size="small" color="inherit" startIcon={<Download size={15} />} href={usageTableAddress(period)}>
           CSV
         </Button>
