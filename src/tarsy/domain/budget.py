@@ -142,6 +142,8 @@ class Exhausted:
     account: str
     limit: Limit
     description: str
+    # What the account has spent and reserved.
+    used: Spent
 
 
 def estimate_model_call(input_tokens: int, output_tokens: int, price: Price | None) -> Spent:
@@ -219,7 +221,7 @@ def check_tool_call(accounts: Sequence[Account], kept: Spent) -> Fits | Exhauste
 def _fitting(accounts: Sequence[Account], call: Fits) -> Fits | Exhausted:
     for account in accounts:
         if limit := account.ceiling.exceeded_by(account.used + call.wanted + call.kept):
-            return Exhausted(account.name, limit, account.ceiling.describe(limit))
+            return Exhausted(account.name, limit, account.ceiling.describe(limit), account.used)
     return call
 
 

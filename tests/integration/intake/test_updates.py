@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import anyio
 import pytest
+import sqlalchemy as sa
 
 from support.intake_world import RESOLVED, ROUTE, IntakeWorld, alert, intake_world
 from support.queue_ground import Ground
@@ -187,3 +188,20 @@ async def test_silence_and_what_a_person_does_are_reported_too(database_url: str
         ("alerts", "ada has found another incident to be part of this one, with 1 of its alerts firing: The switch is down"),
         ("resolved", "ada has declared the incident over."),
     ]
+
+
+async def test_the_newest_notes_of_an_incident_are_listed_oldest_first(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        await ground.take(alert("f1", problem="p1"))
+        await ground.take(alert("f2", problem="p2"))
+        first, second = [str(one["id"]) for one in await ground.sessions()]
+        publisher = Publisher(ground.engine)
+        async with publisher.engine.begin() as connection:
+            joined = "UPDATE alert_sessions SET incident_id = (SELECT incident_id FROM alert_sessions WHERE id = :first)"
+            await connection.execute(sa.text(joined), {"first": first})
+        notes = NoteRepository(publisher)
+        for session, number in [*((first, number) for number in range(50)), *((second, number) for number in range(50))]:
+            await notes.hint(session, f"{number}", author="ada")
+        [incident] = {str(one["incident_id"]) for one in await ground.sessions()}
+        listed = [(one.session_id, one.note.number) for one in await notes.of_incident(incident)]
+    assert listed == [*((first, number) for number in range(11, 51)), *((second, number) for number in range(1, 51))]

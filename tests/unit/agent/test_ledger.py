@@ -3,9 +3,15 @@
 from decimal import Decimal
 
 from support.memory_run import MemorySpending
+from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.budget.ledger import SESSION, Ledger
+from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.domain.budget import Ceiling, Spent, SpentBy
+from tarsy.domain.claim import INVESTIGATION, Claim
+from tarsy.domain.conversation import ToolCall
+from tarsy.domain.execution import ExecutionPlace
 from tarsy.kit.clock import FixedClock
+from tarsy.llm.prices import PriceList
 
 DOLLAR = Spent(usd=Decimal(1), model_calls=1)
 
@@ -46,3 +52,17 @@ def test_what_is_kept_for_the_conclusion_of_one_is_not_for_the_others() -> None:
     assert (left(book, one)[0], left(book, other)[0]) == (Decimal(8), Decimal(7))
     book.close(one)
     assert left(book, other)[0] == Decimal(8)
+
+
+def test_the_ceiling_of_an_agent_that_was_sent_is_described_with_its_own_use() -> None:
+    book = ledger()
+    parent = book.open_execution((*SESSION, "stage"), "parent", Ceiling())
+    sent = book.open_execution(parent, "sent", Ceiling(tool_calls=2))
+    book.settle(parent, Spent(), Spent(tool_calls=7))
+    claim = Claim(INVESTIGATION, "work", "session", "token", "session")
+    place = ExecutionPlace(claim=claim, stage_id="stage", execution_id="sent", track="0.look/1.Lead/1.Digger")
+    ceilings = Ceilings(book, place, sent, PriceList(CostEstimationConfig(), {}))
+    refusals = [ceilings.refusal(ToolCall(f"call-{number}", "k8s.logs", "{}")) for number in range(3)]
+    assert refusals[:2] == [None, None]
+    assert refusals[2] is not None
+    assert (refusals[2].description, refusals[2].detail) == ("its ceiling of 2 tool calls", "2 were made")

@@ -13,6 +13,7 @@ from tarsy.domain.budget import (
     Exhausted,
     Fits,
     Limit,
+    Spent,
     check_model_call,
     estimate_conclusion,
     estimate_model_call,
@@ -72,7 +73,7 @@ def test_what_ends_an_investigation_is_shown_in_plain_words() -> None:
         "its ceiling of 5 tool calls",
     ]
     decision = check_model_call([Account("chain", replace(ceiling, model_calls=1))], 10, 500, None)
-    assert decision == Exhausted("chain", Limit.MODEL_CALLS, "its ceiling of 1 model calls")
+    assert decision == Exhausted("chain", Limit.MODEL_CALLS, "its ceiling of 1 model calls", Spent())
 
 
 def test_a_special_ceiling_completes_a_general_one_and_a_sender_only_lowers() -> None:

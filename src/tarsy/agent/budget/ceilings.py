@@ -358,10 +358,8 @@ class Ceilings:
                 assert_never(kind)
 
     def _exhausted(self, decision: Exhausted, about: str, price: Price | None) -> CeilingMet:
-        accounts = self._ledger.accounts(self._path)
-        used = next(account for account in accounts if account.name == decision.account).used
-        room = self.estimate.plain(max(affordable_input(accounts, price), 1))
-        return CeilingMet(about, decision.account, decision.limit, decision.description, _used(decision.limit, used), room)
+        room = self.estimate.plain(max(affordable_input(self._ledger.accounts(self._path), price), 1))
+        return CeilingMet(about, decision.account, decision.limit, decision.description, _used(decision.limit, decision.used), room)
 
     async def _reserve(self, reservation: Reservation, kind: LLMInteractionKind) -> PeriodState | None:
         """Reserve in the ledger first, so that no other call takes it meanwhile, then in the store; return the period that rejects it."""

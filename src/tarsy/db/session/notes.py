@@ -42,11 +42,11 @@ _READ = """
         (SELECT array_agg(DISTINCT e.agent_name) FROM run_inputs i JOIN agent_executions e ON e.id = i.execution_id
          WHERE i.session_id = n.session_id AND i.kind = 'note' AND i.name = 'NOTE' || n.number) AS readers
     FROM notes n JOIN alert_sessions s ON s.id = n.session_id
-    WHERE {of} AND s.deleted_at IS NULL ORDER BY s.created_at, s.id, n.number LIMIT :most
+    WHERE {of} AND s.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC, n.number DESC LIMIT :most
 """
 _OF_SESSION = sa.text(_READ.format(of="n.session_id = :id"))
 _OF_INCIDENT = sa.text(_READ.format(of="s.incident_id = :id"))
-# More than one session can have; an incident's page shows no more either.
+# As many as one session can have. The page of an incident shows no more either: the newest.
 _SHOWN = sum(_MOST.values())
 
 
@@ -114,13 +114,13 @@ class NoteRepository:
         return await self._read(_OF_SESSION, session_id)
 
     async def of_incident(self, incident_id: str) -> list[SessionNote]:
-        """Return the notes of all investigations of an incident."""
+        """Return the newest notes of the investigations of an incident, oldest first."""
         return await self._read(_OF_INCIDENT, incident_id)
 
     async def _read(self, statement: sa.TextClause, wanted: str) -> list[SessionNote]:
         async with autocommit(self._publisher.engine).connect() as connection:
             rows = (await connection.execute(statement, {"id": wanted, "most": _SHOWN})).mappings().all()
-        return [_session_note(row) for row in rows]
+        return [_session_note(row) for row in reversed(rows)]
 
 
 def _session_note(row: Row) -> SessionNote:
