@@ -69,30 +69,40 @@ class Fail:
     outlasted: bool = False
 
 
-def after_failure(error: ErrorChunk, failures: int, *, has_fallback: bool) -> Retry | FallBack | Outage | Fail:
-    """Decide how to continue after `failures` failed calls of one model in a row, the last with `error`."""
+def after_failure(error: ErrorChunk, codes: Sequence[ErrorCode], *, has_fallback: bool) -> Retry | FallBack | Outage | Fail:
+    """Decide how to continue after one model has failed calls in a row with `codes`, oldest first, the last with `error`."""
     if not error.retryable:
         return FallBack() if has_fallback else Fail()
-    if has_fallback and error.code in _TRIED_BY_CLIENT:
-        patience = 1
-    else:
-        patience = MAX_CONSECUTIVE_TIMEOUTS if has_fallback or error.code.is_timeout else MAX_CONSECUTIVE_FAILURES
-    waits = failures - patience + 1
-    if waits < 1:
+    # The number of the failure at which the model is given up, or waited for. It stays the same however the later ones fail.
+    given_up = next((number for number, code in enumerate(codes, 1) if number >= _patience(code, has_fallback=has_fallback)), None)
+    if given_up is None:
         return Retry()
     if has_fallback:
         return FallBack()
     if not error.code.is_outage:
         return Fail()
+    waits = len(codes) - given_up + 1
     seconds = _PAUSES.delay_after(waits)
     return Fail(outlasted=True) if seconds is None else Outage(seconds, begins=waits == 1)
 
 
-def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> int:
-    """Count the newest calls of an execution that `provider` failed, since the conversation was last shortened for it."""
-    conversation = (call for call in reversed(calls) if call.kind not in SIDE_CALL_KINDS)
-    ends = (None, ErrorCode.CONTEXT_TOO_LONG)
-    return sum(1 for _ in takewhile(lambda call: call.error_code not in ends and call.provider == provider, conversation))
+def _patience(code: ErrorCode, *, has_fallback: bool) -> int:
+    """Return after how many failed calls in a row, the last with `code`, the same model is not called again at once."""
+    if has_fallback and code in _TRIED_BY_CLIENT:
+        return 1
+    return MAX_CONSECUTIVE_TIMEOUTS if has_fallback or code.is_timeout else MAX_CONSECUTIVE_FAILURES
+
+
+def failed_in_a_row(calls: Sequence[StoredCall], provider: str) -> list[ErrorCode]:
+    """Return the errors of the newest calls of an execution, if `provider` failed them, since the conversation was last shortened for it."""
+    codes: list[ErrorCode] = []
+    for call in reversed(calls):
+        if call.kind in SIDE_CALL_KINDS:
+            continue
+        if call.provider != provider or call.error_code is None or call.error_code == ErrorCode.CONTEXT_TOO_LONG:
+            break
+        codes.append(ErrorCode(call.error_code))
+    return codes[::-1]
 
 
 def failure_message(provider: ResolvedProvider, error: ErrorChunk, failures: int, *, outlasted: bool = False) -> str:

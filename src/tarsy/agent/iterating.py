@@ -266,7 +266,7 @@ class IteratingController:
         if compacted is None:
             return await run.after_failure(call, error)
         await self._recorder.commit(**run.failures.ended(call, error), compacted=compacted)
-        run.state, run.failed_calls = run.state.renewed(), 0
+        run.state, run.failed_calls = run.state.renewed(), []
         return None
 
     async def _give_up(self, reason: str) -> ExecutionResult:

@@ -60,7 +60,7 @@ class Run:
         self.results: dict[int, int] = {}
         self.remember(stored.messages)
         self.failures = FailureLog(recorder)
-        # Calls in a row that the model has failed.
+        # The errors of the calls in a row that the model has failed.
         self.failed_calls = failed_in_a_row(stored.calls, config.provider.name)
         self.catalog = ToolCatalog()
         self.call_ids = {call.id for message in stored.messages for call in message.body.tool_calls}
@@ -165,7 +165,7 @@ class Run:
         self._continued = None
         if call.answer.error is None:
             self.failures.close_with(call.interaction.id)
-            self.failed_calls = 0
+            self.failed_calls = []
         return call
 
     def remember(self, messages: Iterable[Message]) -> None:
@@ -258,7 +258,7 @@ class Run:
 
     def gives_up(self, error: ErrorChunk) -> bool:
         """Whether `after_failure` ends the run, because no model is left and waiting does not help."""
-        decision = after_failure(error, self.failed_calls + 1, has_fallback=len(self._models) > 1)
+        decision = after_failure(error, [*self.failed_calls, error.code], has_fallback=len(self._models) > 1)
         return error.code is not ErrorCode.CEILING and isinstance(decision, Fail)
 
     async def after_failure(self, call: CompletedCall, error: ErrorChunk) -> ExecutionResult | None:
@@ -268,7 +268,7 @@ class Run:
             # The next call of this kind is refused for the same reason.
             await recorder.commit(**self.failures.ended(call, error))
             return None
-        self.failed_calls += 1
+        self.failed_calls.append(error.code)
         decision = after_failure(error, self.failed_calls, has_fallback=len(self._models) > 1)
         match decision:
             case Retry():
@@ -279,7 +279,7 @@ class Run:
             case FallBack():
                 parts = self.failures.ended(call, error)
                 change, event = self._fall_back(error)
-                self.state, self.failed_calls = self.state.renewed(), 0
+                self.state, self.failed_calls = self.state.renewed(), []
                 parts["opened"] = (*parts["opened"], event)
                 await recorder.commit(**parts, execution_changes=(change,))
                 return None
@@ -291,7 +291,7 @@ class Run:
                 wait = 0.0 if self.provider.type is ProviderType.REPLAY else seconds
                 return ExecutionResult(status=RunStatus.ACTIVE, waits=Wait(reason, wait))
             case Fail(outlasted):
-                reason = mask(failure_message(self.provider, error, self.failed_calls, outlasted=outlasted))
+                reason = mask(failure_message(self.provider, error, len(self.failed_calls), outlasted=outlasted))
                 failed = recorder.moved(RunStatus.FAILED, reason)
                 await recorder.commit(**self.failures.ended(call, error, reason), execution_changes=(failed,))
                 return ExecutionResult(status=RunStatus.FAILED, error=reason)

@@ -93,7 +93,7 @@ def _accepted(run: Run, config: SingleShotConfig, answer: ModelAnswer, pieces: S
     thinking = without_loop(answer.thinking) if config.reviewed else ""
     if answer.error:
         # After two empty answers, its thinking is the best there is.
-        silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and run.failed_calls + 1 >= MAX_CONSECUTIVE_TIMEOUTS
+        silent = answer.error.code is ErrorCode.EMPTY_RESPONSE and len(run.failed_calls) + 1 >= MAX_CONSECUTIVE_TIMEOUTS
         return thinking if silent and thinking else answer.error
     text = joined((*pieces, answer.text_without_loop)) if answer.text.strip() else thinking
     objection = config.objection(text)

@@ -22,14 +22,14 @@ CODES = st.sampled_from(ErrorCode)
 
 @given(CODES, st.integers(1, 30), st.booleans())
 def test_what_will_not_pass_is_not_tried_again(code: ErrorCode, failures: int, has_fallback: bool) -> None:  # noqa: FBT001 - drawn
-    decision = after_failure(ErrorChunk("no", code), failures, has_fallback=has_fallback)
+    decision = after_failure(ErrorChunk("no", code), [code] * failures, has_fallback=has_fallback)
     assert decision == (FallBack() if has_fallback else Fail())
 
 
 @given(CODES, st.booleans())
 def test_no_model_is_asked_more_than_three_times_in_a_row(code: ErrorCode, has_fallback: bool) -> None:  # noqa: FBT001 - drawn
     error = ErrorChunk("not now", code, retryable=True)
-    decisions = [after_failure(error, failures, has_fallback=has_fallback) for failures in range(1, MAX_CONSECUTIVE_FAILURES + 1)]
+    decisions = [after_failure(error, [code] * failures, has_fallback=has_fallback) for failures in range(1, MAX_CONSECUTIVE_FAILURES + 1)]
     assert isinstance(decisions[-1], FallBack if has_fallback else Outage if code.is_outage else Fail)
     assert all(isinstance(decision, Retry | FallBack | Outage) for decision in decisions[:-1])
 
@@ -37,10 +37,10 @@ def test_no_model_is_asked_more_than_three_times_in_a_row(code: ErrorCode, has_f
 OUTAGES = st.sampled_from([code for code in ErrorCode if code.is_outage])
 
 
-@given(OUTAGES)
-def test_an_outage_is_waited_out_for_half_an_hour_and_reported_once(code: ErrorCode) -> None:
-    error = ErrorChunk("not now", code, retryable=True)
-    decisions = [after_failure(error, failures, has_fallback=False) for failures in range(1, 30)]
+@given(st.lists(OUTAGES, min_size=13, max_size=30))
+def test_an_outage_is_waited_out_for_half_an_hour_and_reported_once(codes: list[ErrorCode]) -> None:
+    errors = [ErrorChunk("not now", code, retryable=True) for code in codes]
+    decisions = [after_failure(error, codes[:failures], has_fallback=False) for failures, error in enumerate(errors, 1)]
     waits = [decision for decision in decisions if isinstance(decision, Outage)]
     assert sum(wait.seconds for wait in waits) == OUTAGE_MINUTES * 60
     assert [wait.begins for wait in waits] == [True] + [False] * (len(waits) - 1)
@@ -50,7 +50,7 @@ def test_an_outage_is_waited_out_for_half_an_hour_and_reported_once(code: ErrorC
 
 @given(OUTAGES, st.integers(1, 30))
 def test_an_error_that_is_final_is_not_waited_out_however_long_it_was_out_before(code: ErrorCode, failures: int) -> None:
-    assert after_failure(ErrorChunk("closed", code), failures, has_fallback=False) == Fail()
+    assert after_failure(ErrorChunk("closed", code), [code] * failures, has_fallback=False) == Fail()
 
 
 def test_what_is_waited_for_is_reported_in_one_sentence_and_so_is_the_end_of_patience() -> None:
@@ -66,7 +66,7 @@ def test_what_is_waited_for_is_reported_in_one_sentence_and_so_is_the_end_of_pat
 
 def test_one_broken_answer_does_not_change_the_model() -> None:
     for code in (ErrorCode.PARTIAL_STREAM, ErrorCode.TIMEOUT, ErrorCode.STALLED, ErrorCode.EMPTY_RESPONSE):
-        assert after_failure(ErrorChunk("cut", code, retryable=True), 1, has_fallback=True) == Retry()
+        assert after_failure(ErrorChunk("cut", code, retryable=True), [code], has_fallback=True) == Retry()
 
 
 @given(CODES, st.integers(1, 3))
