@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from anyio import to_thread
 
@@ -291,3 +292,24 @@ async def test_calls_that_wait_are_listed_and_decided_by_command(database_url: s
         assert await run("list") == "No approvals.\n"
         assert await one.work() == "completed"
         assert one.ran == ["by-hand"]
+
+
+@pytest.mark.parametrize("waits", ["for its tool", "for the call before it"])
+async def test_a_replay_stops_with_an_agent_that_was_cancelled_while_its_approved_call_ran(
+    database_url: str, tmp_path: Path, waits: str
+) -> None:
+    parts = [asks("wait", "slow")] if waits == "for its tool" else [asks("wait", "slow"), asks("act", "later")]
+    made = scenario(destructive(*parts), tmp_path, approval=ApprovalPolicy.ALWAYS)
+    async with site(database_url, tmp_path, made) as one, anyio.create_task_group() as tasks:
+        await one.work()
+        for entry in await one.approvals(state="pending"):
+            await one.decide(entry, "approve")
+        tasks.start_soon(one.work)
+        await one.ground.until_seen(lambda: one.ran != [])
+        [execution] = await one.ground.fetch("SELECT CAST(id AS text) AS id FROM agent_executions WHERE session_id = $1", one.session_id)
+        await one.client.post(f"/api/v1/sessions/{one.session_id}/executions/{execution['id']}/cancel")
+    async with site(database_url, tmp_path, one.session_id) as one:
+        recorded = await RecordingSource(one.running.engine).read(one.session_id)
+        assert await one.ground.status(one.session_id) == "cancelled"
+    assert recorded is not None
+    assert await replayed(database_url, recorded) == []

@@ -107,7 +107,7 @@ class RecordedCut:
         return turn == self.turn and tool_call_id in self.cut.waiting
 
     def output_of(self, tool_call_id: str) -> str | None:
-        """Return the output of a tool so far; None if it had returned, and its result was being summarised."""
+        """Return the output of a tool so far; None if it had returned, and its result was being summarised, or if the call needs an approval."""
         return next((one.content for one in self.cut.unfinished if one.call_id == tool_call_id), None)
 
     @property

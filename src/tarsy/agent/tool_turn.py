@@ -22,6 +22,7 @@ from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolCallFormat, WantsTools
 from tarsy.agent.tool_results import ResultPresenter
 from tarsy.domain.action import ACTION, DRY_RUN
+from tarsy.domain.approval import CallDecided
 from tarsy.domain.conversation import ConversationMessage, Message, Role, ToolCall
 from tarsy.domain.execution import AgentType, Wait, combined_wait
 from tarsy.domain.interaction import MCPInteraction, MCPInteractionKind
@@ -229,6 +230,12 @@ class ToolTurn:
         definition, output = self._run.catalog.find(call.name), cut.output_of(call.id)
         if output is not None and not (definition and definition.dispatches_agent):
             self._recorder.append(self._events[call.id], output)
+            return
+        evidence_id, inputs = self._context.evidence.of_calls[call.id], self._context.overrides.recorded_inputs
+        if self._needs_approval(call) and not any(
+            isinstance(one.value, CallDecided) and one.value.evidence_id == evidence_id for one in inputs
+        ):
+            # It waited for its decision or ran. Before its result, nothing is stored of a call that needs an approval.
             return
         # A sub-agent that the call had started was stopped with it.
         result = await self._result(call, deadline)
