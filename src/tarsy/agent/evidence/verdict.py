@@ -206,7 +206,7 @@ def _object(value: object) -> AffectedObject | None:
         name = parts.get("name", "")
         return AffectedObject(kind=parts.get("kind", ""), namespace=parts.get("namespace", ""), name=name) if name else None
     parts = [part.strip() for part in _text(value).split("/") if part.strip()]
-    if not parts or parts == ["none"]:
+    if not parts or [part.lower() for part in parts] == ["none"]:
         return None
     match parts:
         case [name]:

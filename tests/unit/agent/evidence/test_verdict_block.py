@@ -79,6 +79,13 @@ def test_without_an_outcome_there_is_no_verdict() -> None:
     assert read_verdict("No block at all.") is None
 
 
+@pytest.mark.parametrize("nothing", ["", "none", "None", "null"])
+def test_a_verdict_without_an_object_names_none(nothing: str) -> None:
+    found = read_verdict(f"```verdict\noutcome: inconclusive\nobject: {nothing}\n```")
+    assert found is not None
+    assert found.object is None
+
+
 def test_aliases_are_not_followed() -> None:
     bomb = "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\noutcome: fault\nmechanism: *c\n"
     found = read_verdict(f"```verdict\n{bomb}```")
