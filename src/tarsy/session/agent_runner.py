@@ -198,7 +198,7 @@ class AgentRunner:
         # A sub-agent is the only one of its job.
         number = 1 if job.dispatch else execution.agent_index
         # What is handed over to a sub-agent proves as much as to its sender: the report of another agent, or a failed call, nothing.
-        handed = job.dispatch.given if job.dispatch else {}
+        handed: Mapping[str, Evidence] = job.dispatch.given if job.dispatch else {}
         given = tuple(handed.get(name) or Evidence(id=name, text=text) for name, text in documents.items())
         evidence = EvidenceIds(prefix=job.planned.evidence_prefix(number), documents=given)
         skills = AgentSkills(job.chain.skills, config, services.skills)

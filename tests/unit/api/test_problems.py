@@ -1,6 +1,6 @@
 """The problem that a caller gets for an exception."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import anyio
 import asyncpg
@@ -47,7 +47,7 @@ async def stay_silent() -> None:
 
 
 async def stay_silent_to_a_batch() -> None:
-    async def handle(_: object) -> list[str]:
+    async def handle(_: Sequence[str]) -> list[str]:
         await anyio.sleep_forever()
         return []
 
