@@ -9,7 +9,7 @@ from typing import Any
 
 import asyncpg
 
-from tarsy.agent.prompt.nudges import unknown_outcome_note
+from tarsy.agent.prompt.nudges import unknown_outcome_result
 
 Record = asyncpg.Record
 # When it was asked and read: of the day.
@@ -118,7 +118,7 @@ def same_contents(story: Story, reference: Story, unknown: set[str]) -> None:
         assert len(actual) == len(expected), track
         for mine, theirs in zip(actual, expected, strict=True):
             if mine[3] in unknown:
-                assert unknown_outcome_note("ledger.act") in mine[1]
+                assert unknown_outcome_result("ledger.act") in mine[1]
             else:
                 assert mine[0] == theirs[0]
                 assert mine[2:] == theirs[2:]
@@ -130,7 +130,7 @@ def _sentences(text: str, unknown: set[str]) -> Counter[str]:
     """What a message says, line by line: a synthesis is told of tool results in the order in which they came, which no two runs share."""
     text = _TIME.sub("TIME", text)
     # A call without a result is not among those that a sub-agent's report names.
-    varying = [unknown_outcome_note("ledger.act"), *(part for key in unknown for part in (f"act {key}: done", f"ledger.act(key={key})"))]
+    varying = [unknown_outcome_result("ledger.act"), *(part for key in unknown for part in (f"act {key}: done", f"ledger.act(key={key})"))]
     return Counter(line for line in text.splitlines() if not any(part in line for part in varying))
 
 

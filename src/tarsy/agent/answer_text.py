@@ -119,8 +119,8 @@ class ThoughtsOnly:
 class WithoutVerdict:
     """A router that removes the verdict block from the text that another router shows.
 
-    `before` are the earlier pieces of an answer that was cut: a block or section that they began goes on. `shown_as` is the type of the event
-    that shows the earlier pieces, where it is still open.
+    `before` are the earlier pieces of an answer that was cut: a block or section that they began goes on. If the event that
+    shows the earlier pieces is still open, `shown_as` is its type: the rest is shown there, and `inner` only reads the earlier pieces.
     """
 
     def __init__(self, inner: TextRouter, before: Sequence[str] = (), shown_as: TimelineEventType | None = None) -> None:

@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import TypedDict
 
 from tarsy.agent.model_call import CompletedCall
-from tarsy.agent.prompt.nudges import error_note
+from tarsy.agent.prompt.nudges import failed_call_message
 from tarsy.agent.recorder import Recorder
 from tarsy.domain.conversation import Message, Role
 from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteraction
@@ -130,7 +130,7 @@ def _reason(error: ErrorChunk) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Failures:
+class _OpenFailures:
     """The open event that counts failures with the same error in a row."""
 
     event_id: str
@@ -159,7 +159,7 @@ class FailureLog:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._open: _Failures | None = None
+        self._open: _OpenFailures | None = None
 
     def reopen(self, calls: Sequence[StoredCall], messages: Sequence[Message], provider: str) -> tuple[TimelineEvent, ...]:
         """Open an event for the failures at which an interrupted run stopped, if its last message to the model is about them.
@@ -174,24 +174,24 @@ class FailureLog:
         decided = after_failure(error, failed_in_a_row(calls, provider), has_fallback=False)
         # Notes may have come after it.
         last_messages = takewhile(lambda message: message.body.role is Role.USER, reversed(messages))
-        if all(message.body.content != error_note(error.message) for message in last_messages) or decided != Retry():
+        if all(message.body.content != failed_call_message(error.message) for message in last_messages) or decided != Retry():
             return ()
         same = takewhile(lambda call: call == replace(newest, turn=call.turn), reversed(conversation))
         event = self._recorder.open(TimelineEventType.ERROR, _metadata(error), content=error.message)
-        self._open = _Failures(event.id, error, sum(1 for _ in same))
+        self._open = _OpenFailures(event.id, error, sum(1 for _ in same))
         return (event,)
 
-    def retried(self, call: CompletedCall, error: ErrorChunk) -> FailureParts:
+    def parts_for_retry(self, call: CompletedCall, error: ErrorChunk) -> FailureParts:
         """Return the parts for a failed call after which the same model is called again."""
         if self._open and self._open.error == error:
             self._open = replace(self._open, count=self._open.count + 1)
             return self._parts(call, closed=())
         closed = self.close()
         event = self._recorder.open(TimelineEventType.ERROR, _metadata(error), content=error.message)
-        self._open = _Failures(event.id, error)
+        self._open = _OpenFailures(event.id, error)
         return self._parts(call, closed=closed, opened=(event,))
 
-    def ended(self, call: CompletedCall, error: ErrorChunk, message: str | None = None) -> FailureParts:
+    def parts_for_end(self, call: CompletedCall, error: ErrorChunk, message: str | None = None) -> FailureParts:
         """Return the parts for the last failed call of a model; `message` is shown instead of the error's own."""
         if self._open and self._open.error == error:
             self._open = replace(self._open, count=self._open.count + 1)
@@ -200,7 +200,7 @@ class FailureLog:
         event = self._recorder.event(TimelineEventType.ERROR, content, status=TimelineStatus.FAILED, metadata=_metadata(error))
         return self._parts(call, closed=self.close(), opened=(event,))
 
-    def repeated(self, call: CompletedCall) -> FailureParts:
+    def parts_for_repeat(self, call: CompletedCall) -> FailureParts:
         """Return the parts for a failed call during an outage that the timeline shows already."""
         return self._parts(call, closed=self.close())
 

@@ -63,9 +63,9 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """Fold the lines of `text` that repeat, in the order of their first occurrence."""
+    """Fold the lines of `text` that repeat, and leave out what no reader needs: managed fields, PEM bodies, long base64."""
     kept = "\n".join(_without_yaml_bookkeeping(_without_json_bookkeeping(text).split("\n")))
-    lines = _BASE64.sub(_short_run, "\n".join(_without_armour(kept.split("\n")))).split("\n")
+    lines = _BASE64.sub(_short_run, "\n".join(_without_pem_bodies(kept.split("\n")))).split("\n")
     groups = _groups(lines)
     shown: list[str] = []
     for number, line in enumerate(lines):
@@ -187,7 +187,7 @@ def _without_yaml_bookkeeping(lines: Sequence[str]) -> Iterator[str]:
         yield f"{' ' * indent}[{skipped} lines of {name} are folded]"
 
 
-def _without_armour(lines: Sequence[str]) -> Iterator[str]:
+def _without_pem_bodies(lines: Sequence[str]) -> Iterator[str]:
     body: list[str] | None = None
     for line in lines:
         if body and _END.match(line.lstrip(" ")):

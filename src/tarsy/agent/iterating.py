@@ -16,7 +16,7 @@ from tarsy.agent.iteration_state import ForceConclusion, GiveUp, Iterate, next_m
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import REACT_CONCLUSION, PromptBuilder
 from tarsy.agent.prompt.fence import utc
-from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, LOOPING_TEXT_NUDGE, VERIFICATION_REQUEST, repetition_nudge, tools_changed_note
+from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, LOOPING_TEXT_NUDGE, VERIFICATION_REQUEST, repetition_nudge, tools_changed_message
 from tarsy.agent.recorder import Recorder, StepParts
 from tarsy.agent.repetition import COMPARED_TURNS, Repetition, StoredTurn, find_repetition
 from tarsy.agent.run import Run
@@ -59,7 +59,7 @@ class IteratingController:
             newest = [self._tool_calls.read(message) for message in islice(answers, COMPARED_TURNS)]
             repetition = find_repetition(newest[::-1])
             corrects = self._conclusion.looked_up is not None
-            run.state = replace(run.state, stuck=repetition is not None and repetition.stop, corrects=corrects)
+            run.state = replace(run.state, stuck=repetition is not None and repetition.stop, has_extra_iteration=corrects)
             move = next_move(run.state)
             match move:
                 case Iterate():
@@ -132,7 +132,7 @@ class IteratingController:
             read = {one.call.id: await context.services.results.read(context.place.execution_id, one.call.id) for one in pending}
             known = {call_id: outcome for call_id, outcome in read.items() if outcome}
             turn = ToolTurn(run, self._tool_calls, pending, purpose=newest.text, known=known)
-            await self._recorder.commit(opened=turn.announce())
+            await self._recorder.commit(opened=turn.opening_events())
             outcome = await turn.run(deadline=anyio.current_time() + context.config.iteration_timeout)
             timed_out |= outcome.timed_out
         if timed_out:
@@ -175,7 +175,7 @@ class IteratingController:
             run.catalog = listed.only(offered)
             return
         run.catalog = listed.only(change.value.after)
-        text = tools_changed_note(offered, run.catalog.tools, tool_calling)
+        text = tools_changed_message(offered, run.catalog.tools, tool_calling)
         note = recorder.message(ConversationMessage(Role.USER, text))
         # The names of the tools; what describes them is for the model.
         event = recorder.event(TimelineEventType.WARNING, text.partition("\n")[0], metadata={"code": "tools_changed"})
@@ -220,7 +220,7 @@ class IteratingController:
                     await run.ask_to_continue(call, message)
                 elif ended := await self._conclusion.end(Answered(turn=turn, call=call, messages=(message,))):
                     return ended
-                run.state = run.state.succeeded()
+                run.state = run.state.after_success()
             case WantsTools():
                 shown = show_thought(recorder, call, turn.thought)
                 step = StepParts(closed=shown.closed, opened=shown.opened)
@@ -242,7 +242,7 @@ class IteratingController:
             opened = (*opened, recorder.event(TimelineEventType.ERROR, turn.problem, metadata={"code": "malformed_answer"}))
         await recorder.commit(messages=(message, reply), closed=shown.closed, opened=opened, llm_interactions=(call.interaction,))
         run.messages += [message, reply]
-        run.state = run.state.succeeded()
+        run.state = run.state.after_success()
 
     def _must_verify(self) -> bool:
         """Whether the agent has tried to change something since it was last asked to verify the effect."""
@@ -259,14 +259,14 @@ class IteratingController:
     async def _after_error(self, call: CompletedCall, error: ErrorChunk, tools: tuple[ToolDefinition, ...]) -> ExecutionResult | None:
         """Store a failed call; then shorten the conversation, change the model, try again or give up, whichever can help."""
         run = self._run
-        run.state = run.state.failed(error.message, error.code)
+        run.state = run.state.after_failed_call(error.message, error.code)
         compacted = run.shrink(self._pointer, tools) if error.code is ErrorCode.CONTEXT_TOO_LONG else None
         if compacted is None and run.gives_up(error) and self._conclusion.looked_up:
             return await self._keep_draft(error.message, call)
         if compacted is None:
             return await run.after_failure(call, error)
-        await self._recorder.commit(**run.failures.ended(call, error), compacted=compacted)
-        run.state, run.failed_calls = run.state.renewed(), []
+        await self._recorder.commit(**run.failures.parts_for_end(call, error), compacted=compacted)
+        run.state, run.failed_calls = run.state.without_failures(), []
         return None
 
     async def _give_up(self, reason: str) -> ExecutionResult:
@@ -291,7 +291,7 @@ class IteratingController:
         if not ceilings.has_begun:
             raise error
         ceilings.record(met)
-        if ceilings.is_new:
+        if ceilings.is_unshown:
             await self._recorder.commit(opened=(ceiling_warning(self._recorder, met, "It concludes with what it knows."),))
         if met.room:
             self._run.narrow(met.room)

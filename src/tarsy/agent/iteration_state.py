@@ -21,22 +21,22 @@ class IterationState:
     consecutive_timeouts: int = 0
     # The model repeats itself: it gets one more call, without tools.
     stuck: bool = False
-    # A correction has looked something up: its answer is one more iteration.
-    corrects: bool = False
+    # A correction has looked something up: one iteration more is allowed, for its answer.
+    has_extra_iteration: bool = False
 
-    def succeeded(self) -> "IterationState":
+    def after_success(self) -> "IterationState":
         return replace(self, used=self.used + 1, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
 
-    def renewed(self) -> "IterationState":
+    def without_failures(self) -> "IterationState":
         """The cause of the failures is gone: another model was chosen, or the conversation was shortened."""
         return replace(self, last_error=None, consecutive_failures=0, consecutive_timeouts=0)
 
     @property
     def model_was_out(self) -> bool:
-        """Whether all timeouts are the model's own: `after_failure` has decided about them, and they were waited out."""
+        """Whether the timeouts in a row were all model calls: `Run.after_failure` has decided about those and waited, so the loop need not give up."""
         return self.consecutive_failures >= max(self.consecutive_timeouts, MAX_CONSECUTIVE_TIMEOUTS)
 
-    def failed(self, error: str, code: ErrorCode) -> "IterationState":
+    def after_failed_call(self, error: str, code: ErrorCode) -> "IterationState":
         """The model call failed. An outage uses up no iterations: it is bounded by the number of calls that fail in a row; a ceiling ends the loop."""
         return replace(
             self,
@@ -46,7 +46,7 @@ class IterationState:
             consecutive_timeouts=self.consecutive_timeouts + 1 if code.is_timeout else 0,
         )
 
-    def tools_failed(self, error: str) -> "IterationState":
+    def after_tool_timeouts(self, error: str) -> "IterationState":
         """All tools of the iteration timed out; the model call itself succeeded."""
         before = 0 if self.model_was_out else self.consecutive_timeouts
         return replace(self, used=self.used + 1, last_error=error, consecutive_failures=0, consecutive_timeouts=before + 1)
@@ -71,7 +71,7 @@ def next_move(state: IterationState) -> Iterate | ForceConclusion | GiveUp:
     """Decide how the loop continues."""
     if state.consecutive_timeouts >= MAX_CONSECUTIVE_TIMEOUTS and not state.model_was_out:
         return GiveUp(f"stopped after {state.consecutive_timeouts} timeouts in a row: {state.last_error}")
-    if state.used >= state.max_iterations + state.corrects:
+    if state.used >= state.max_iterations + state.has_extra_iteration:
         if state.last_error is not None:
             return GiveUp(f"no answer within {state.max_iterations} iterations, and the last one failed: {state.last_error}")
         return ForceConclusion()
@@ -97,10 +97,10 @@ def state_after(
     for call, following in zip(iterations, providers[1:], strict=True):
         if call.error_code is None:
             error = next(of_tools, None)
-            state = state.tools_failed(error) if error else state.succeeded()
+            state = state.after_tool_timeouts(error) if error else state.after_success()
         else:
-            state = state.failed(call.error_message or call.error_code, ErrorCode(call.error_code))
+            state = state.after_failed_call(call.error_message or call.error_code, ErrorCode(call.error_code))
             # A conversation that was too long was shortened, or the run was not continued.
             if following != call.provider or call.error_code == ErrorCode.CONTEXT_TOO_LONG:
-                state = state.renewed()
+                state = state.without_failures()
     return state

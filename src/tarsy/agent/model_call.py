@@ -72,8 +72,9 @@ class CompletedCall:
 
     answer: ModelAnswer
     interaction: LLMInteraction
-    # The event that was streaming when the model stopped, and all types of events that its text was shown as.
+    # The event that was streaming when the model stopped.
     open_event: TimelineEvent | None
+    # All types of events that its text was shown as.
     shown: frozenset[TimelineEventType]
 
 
@@ -101,13 +102,16 @@ class ModelCall:
         self._current = continued
         self._shown: set[TimelineEventType] = set()
         self._text_loop, self._thinking_loop = LoopWatch(), LoopWatch()
-        # Whether the newest chunk was text, not thinking.
+        # Whether the newest chunk of text or thinking was text.
         self._in_text = False
 
     async def run(
         self, request: GenerateInput, kind: LLMInteractionKind, *, within: float, iteration: int = 0, own_messages: bool = False
     ) -> CompletedCall:
         """Call the model and read its answer to the end, an error, the time limit (`within` seconds), or until it only repeats itself.
+
+        `iteration` is the number stored with the call; 0 for calls that are none. With `own_messages`, the messages of the request are stored with the
+        call, because they are not those of the stored conversation.
 
         Raises:
             CeilingMetError: the call does not fit under a ceiling, and was not made.

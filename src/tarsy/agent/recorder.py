@@ -159,7 +159,7 @@ class Recorder:
         return event
 
     async def open_stored(self, event_type: TimelineEventType, metadata: Mapping[str, Any] | None = None) -> TimelineEvent:
-        """Open an event and commit it. Text that is appended afterwards reaches only clients that can find the event."""
+        """Open an event and commit it, before any of its text is published: a client must have the event before its text."""
         event = self.event(event_type, "", status=TimelineStatus.STREAMING, metadata=metadata)
         await self.commit(opened=(event,))
         # Not before: an event that could not be stored is not closed either.
@@ -187,7 +187,7 @@ class Recorder:
         event_type: TimelineEventType | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> TimelineClose:
-        """End an open event with the text it has, or with `content` instead."""
+        """End an open event with the text it has, or with `content` instead. The caller commits what is returned."""
         text = self.text_of(event_id)
         del self._open[event_id]
         return TimelineClose(
@@ -217,6 +217,7 @@ class Recorder:
         self._close_when_stopped[event_id] = close
 
     def close_all(self, status: TimelineStatus) -> tuple[TimelineClose, ...]:
+        """End all open events. The caller commits what is returned."""
         self._close_with.clear()
         closes = self._close_when_stopped if status in _FOR_GOOD else {}
         return tuple(closes[event_id](event_id) if event_id in closes else self.close(event_id, status) for event_id in list(self._open))

@@ -32,7 +32,7 @@ from tarsy.agent.iteration_state import IterationState, state_after
 from tarsy.agent.model_call import CompletedCall, ModelCall
 from tarsy.agent.prompt.builder import CONCLUSION_FORMS, PromptBuilder
 from tarsy.agent.prompt.fence import line_of, result_text, shown_result, utc
-from tarsy.agent.prompt.nudges import error_note, note_text
+from tarsy.agent.prompt.nudges import failed_call_message, note_text
 from tarsy.agent.prompt.sections import brief_tool
 from tarsy.agent.recorder import Recorder, StepParts, as_draft
 from tarsy.domain.conclusion import SHORTCOMING, shortcoming_of
@@ -83,7 +83,7 @@ class Run:
         # The most tokens of the conclusion's request, if a ceiling has no room for more.
         self._narrowed: int | None = None
         # Tokens of the results of this turn, which are not among the messages yet.
-        self.entering = 0
+        self.pending_result_tokens = 0
         self._sent_tokens = 0
 
     @property
@@ -219,7 +219,7 @@ class Run:
 
     def conversation_tokens(self) -> int:
         """Estimate the tokens of the conversation with the tools that are offered, and with the results of this turn so far."""
-        return sum(map(self._counter.count, self.messages)) + tokens_of_tools(self.catalog.tools) + self.entering
+        return sum(map(self._counter.count, self.messages)) + tokens_of_tools(self.catalog.tools) + self.pending_result_tokens
 
     @property
     def is_narrowed(self) -> bool:
@@ -266,34 +266,36 @@ class Run:
         recorder, mask = self.recorder, self.context.services.mask
         if error.code is ErrorCode.CEILING:
             # The next call of this kind is refused for the same reason.
-            await recorder.commit(**self.failures.ended(call, error))
+            await recorder.commit(**self.failures.parts_for_end(call, error))
             return None
         self.failed_calls.append(error.code)
         decision = after_failure(error, self.failed_calls, has_fallback=len(self._models) > 1)
         match decision:
             case Retry():
-                note = recorder.message(ConversationMessage(Role.USER, error_note(error.message)))
-                await recorder.commit(**self.failures.retried(call, error), messages=(note,))
+                note = recorder.message(ConversationMessage(Role.USER, failed_call_message(error.message)))
+                await recorder.commit(**self.failures.parts_for_retry(call, error), messages=(note,))
                 self.messages.append(note)
                 return None
             case FallBack():
-                parts = self.failures.ended(call, error)
+                parts = self.failures.parts_for_end(call, error)
                 change, event = self._fall_back(error)
-                self.state, self.failed_calls = self.state.renewed(), []
+                self.state, self.failed_calls = self.state.without_failures(), []
                 parts["opened"] = (*parts["opened"], event)
                 await recorder.commit(**parts, execution_changes=(change,))
                 return None
             case Outage(seconds, begins):
                 # The execution stays active, to be continued with one more call. However often that fails, the outage is shown once.
                 reason = mask(outage_message(self.provider, error))
-                await recorder.commit(**(self.failures.ended(call, error, reason) if begins else self.failures.repeated(call)))
+                await recorder.commit(
+                    **(self.failures.parts_for_end(call, error, reason) if begins else self.failures.parts_for_repeat(call))
+                )
                 # The next answer of a recording does not depend on when it is requested.
                 wait = 0.0 if self.provider.type is ProviderType.REPLAY else seconds
                 return ExecutionResult(status=RunStatus.ACTIVE, waits=Wait(reason, wait))
             case Fail(outlasted):
                 reason = mask(failure_message(self.provider, error, len(self.failed_calls), outlasted=outlasted))
                 failed = recorder.moved(RunStatus.FAILED, reason)
-                await recorder.commit(**self.failures.ended(call, error, reason), execution_changes=(failed,))
+                await recorder.commit(**self.failures.parts_for_end(call, error, reason), execution_changes=(failed,))
                 return ExecutionResult(status=RunStatus.FAILED, error=reason)
             case _:
                 assert_never(decision)

@@ -54,17 +54,20 @@ class ResultPresenter:
         self._context = run.context
         self._recorder = run.recorder
 
-    def limit(self, result: ToolResult) -> int:
-        """Return the most tokens of a result that enter the conversation: as configured, at most a quarter of the window, and as can be paid."""
+    def take_room(self, result: ToolResult) -> int:
+        """Return the most tokens of a result that enter the conversation: as configured, at most a quarter of the window, and as can be paid.
+
+        They count as part of the conversation until the turn has ended, and a ceiling that leaves less is recorded as met.
+        """
         share = self._run.window // 4
         limit = min(self._run.provider.max_tool_result_tokens or share, share)
         tokens = min(estimate_tokens(result.content), limit)
         room = self._context.ceilings.result_room(result.call.id, tokens, self._run.conversation_tokens)
-        self._run.entering += tokens if room is None else room
+        self._run.pending_result_tokens += tokens if room is None else room
         return limit if room is None else min(limit, room)
 
     async def fold(self, result: ToolResult, limit: int) -> Folded:
-        """Return the result itself or, if it is long and that pays, or it has more than `limit` tokens, with its repetitions folded."""
+        """Return the result, folded if that saves a third, or if the result is over `limit` or would be summarised."""
         content = result.content
         is_too_large = self.summarization(result, content) is not None or estimate_tokens(content) > limit
         # What was folded the first time is what an agent wants to see that reads a result again.

@@ -16,7 +16,7 @@ from tarsy.agent.iteration_state import tools_timed_out
 from tarsy.agent.model_call import CompletedCall
 from tarsy.agent.prompt.builder import SeenResult
 from tarsy.agent.prompt.fence import line_of, result_text, shown_result
-from tarsy.agent.prompt.nudges import held_back_note, too_many_calls_note, unknown_outcome_note
+from tarsy.agent.prompt.nudges import held_back_result, too_many_calls_message, unknown_outcome_result
 from tarsy.agent.recorder import StepParts
 from tarsy.agent.run import Run
 from tarsy.agent.tool_calls import PendingCall, ToolCallFormat, WantsTools
@@ -61,7 +61,10 @@ class RunWaitsError(Exception):
 async def use_tools(
     run: Run, tool_calls: ToolCallFormat, call: CompletedCall, turn: WantsTools, sequence_number: int, *, deadline: float, step: StepParts
 ) -> None:
-    """Store an answer that calls tools at its place, in one step with `step`, and make the calls, as many as one answer may make."""
+    """Store an answer that calls tools under `sequence_number`, and make the calls, as many as one answer may make.
+
+    Messages and timeline events of `step` are stored with the answer; it has no other parts.
+    """
     recorder, context = run.recorder, run.context
     asked = len(turn.calls)
     if not context.overrides.older_rules:
@@ -75,10 +78,10 @@ async def use_tools(
     tools = ToolTurn(run, tool_calls, calls, purpose=turn.thought or call.answer.text or call.answer.thinking)
     masked = tuple(replace(tool_call, arguments=context.services.mask(tool_call.arguments)) for tool_call in turn.calls)
     messages = (*step.get("messages", ()), recorder.message(tool_calls.assistant_message(call.answer, masked), sequence_number))
-    opened = (*step.get("opened", ()), *tools.announce())
+    opened = (*step.get("opened", ()), *tools.opening_events())
     if len(calls) < asked:
         # Behind the places of the results.
-        note = too_many_calls_note(len(calls), asked, MAX_CALLS, MAX_SUB_AGENTS)
+        note = too_many_calls_message(len(calls), asked, MAX_CALLS, MAX_SUB_AGENTS)
         messages = (*messages, recorder.message(ConversationMessage(Role.USER, note)))
         text = f"The model made {asked:,} calls in one answer, of which {len(calls)} were made."
         opened = (*opened, recorder.event(TimelineEventType.WARNING, text, metadata={"code": "too_many_calls"}))
@@ -90,11 +93,11 @@ async def use_tools(
     )
     run.messages += messages
     outcome = await tools.run(deadline=deadline)
-    run.state = run.state.tools_failed(outcome.error) if outcome.error else run.state.succeeded()
+    run.state = run.state.after_tool_timeouts(outcome.error) if outcome.error else run.state.after_success()
 
 
 class ToolTurn:
-    """Runs the calls of one answer. `announce` comes first: its events belong to the step that stores the answer.
+    """Runs the calls of one answer. `opening_events` comes first: the events belong to the step that stores the answer.
 
     With `known`, it continues a turn that was interrupted: the results that its calls had by then, by their ids. `purpose` is why the model
     made the calls.
@@ -125,7 +128,7 @@ class ToolTurn:
         # The model call that made these tool calls.
         self._turn = run.turn - 1
 
-    def announce(self) -> tuple[TimelineEvent, ...]:
+    def opening_events(self) -> tuple[TimelineEvent, ...]:
         """Return an event for each call and an open one for its result, except those that are stored already."""
         opened: list[TimelineEvent] = []
         for pending in self._calls:
@@ -194,7 +197,7 @@ class ToolTurn:
         stored.sort(key=lambda message: message.sequence_number)
         self._run.messages = sorted([*self._run.messages, *stored], key=lambda message: message.sequence_number)
         self._run.remember(stored)
-        self._run.entering = 0
+        self._run.pending_result_tokens = 0
         timed_out = [pending.call for pending in self._calls if results[pending.call.id].is_timeout]
         error = tools_timed_out(call.name for call in timed_out) if len(timed_out) == len(results) else None
         return TurnOutcome(frozenset(call.id for call in timed_out), error)
@@ -242,7 +245,7 @@ class ToolTurn:
         if output is None:
             # The result had arrived, and was stored before it was summarised.
             await self._recorder.commit(
-                **self._outcome(self._seen(result), await self._presenter.fold(result, self._presenter.limit(result)))
+                **self._outcome(self._seen(result), await self._presenter.fold(result, self._presenter.take_room(result)))
             )
 
     async def _result(self, call: ToolCall, deadline: float) -> ToolResult:
@@ -253,7 +256,7 @@ class ToolTurn:
         if known := self._known.get(call.id):
             result = ToolResult(call=call, content=known.content, is_error=known.is_error, started_at=started_at)
         elif self._is_held_back(call):
-            result = ToolResult.refusal(call, held_back_note(call.name), started_at)
+            result = ToolResult.refusal(call, held_back_result(call.name), started_at)
         elif self._resumed and not (
             # For a tool that does not exist, the toolbox answers as before.
             definition is None
@@ -263,7 +266,7 @@ class ToolTurn:
             # Arguments are stored masked: with a secret among them, the same call cannot be made again.
             or (definition.safe_to_repeat and not is_masked(call.arguments))
         ):
-            result = ToolResult.refusal(call, unknown_outcome_note(call.name), started_at)
+            result = ToolResult.refusal(call, unknown_outcome_result(call.name), started_at)
         else:
             event_id = self._events.get(call.id, "")
             lost = f" {LOST_CALL}." if definition and definition.may_change else ""
@@ -282,12 +285,12 @@ class ToolTurn:
         """Store a result and the message that shows it. One to be summarised is stored before that: the call must not be lost or repeated."""
         recorder = self._recorder
         seen = self._seen(result)
-        limit = self._presenter.limit(result)
+        limit = self._presenter.take_room(result)
         folded = await self._presenter.fold(result, limit)
-        first: StepParts = {} if pending.call.id in self._known else self._outcome(seen, folded)
-        if first and self._presenter.summarization(result, folded.text):
-            await recorder.commit(**first)
-            first = {}
+        outcome_parts: StepParts = {} if pending.call.id in self._known else self._outcome(seen, folded)
+        if outcome_parts and self._presenter.summarization(result, folded.text):
+            await recorder.commit(**outcome_parts)
+            outcome_parts = {}
         shown = await self._presenter.show(seen, folded, self._purpose, limit)
         content = self._context.prompts.tool_result(seen, shown.text, shown.note)
         if len(content) >= _SHORTEST_REPEATED and not result.is_error and (earlier := self._earlier(content)):
@@ -295,12 +298,12 @@ class ToolTurn:
         message = recorder.message(self._tool_calls.result_message(result.call, content), pending.sequence_number)
         # A summary is stored with its message: without it, a run that continues would have to pay for the summary again.
         await recorder.commit(
-            opened=first.get("opened", ()),
-            closed=(*first.get("closed", ()), *shown.closed),
-            mcp_interactions=first.get("mcp_interactions", ()),
+            opened=outcome_parts.get("opened", ()),
+            closed=(*outcome_parts.get("closed", ()), *shown.closed),
+            mcp_interactions=outcome_parts.get("mcp_interactions", ()),
             llm_interactions=shown.interactions,
             messages=(message,),
-            inputs=first.get("inputs", self._read_input(seen)),
+            inputs=outcome_parts.get("inputs", self._read_input(seen)),
         )
         recorder.awaited.discard(pending.call.id)
         return message

@@ -9,7 +9,7 @@ from tarsy.api.tokens import TokenSettingError, read_tokens
 from tarsy.config.load.loader import LoadedConfig, providers_source, tarsy_source
 from tarsy.config.problems import Problem
 from tarsy.config.resolve.resolved import resolved_provider
-from tarsy.domain.tool import ALLOWING, ApprovalPolicy
+from tarsy.domain.tool import HOW_TO_ALLOW, ApprovalPolicy
 from tarsy.llm.prices import PriceList
 from tarsy.settings import API_TOKENS
 
@@ -35,7 +35,9 @@ def approval_remarks(loaded: LoadedConfig) -> Sequence[Problem]:
             case _:
                 assert_never(server.approval)
         message = f"{tools} need a person's approval (approval: {server.approval})"
-        found.append(source.problem(path, message, f"`tarsy doctor` lists the tools; to let agents call one without asking, {ALLOWING}"))
+        found.append(
+            source.problem(path, message, f"`tarsy doctor` lists the tools; to let agents call one without asking, {HOW_TO_ALLOW}")
+        )
     return found
 
 

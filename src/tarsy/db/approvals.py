@@ -100,7 +100,7 @@ class ApprovalRepository:
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
 
-    @retried(whole=True)
+    @retried(finish_attempt=True)
     async def request(self, request: ApprovalRequest, claim: Claim) -> tuple[Approval, float]:
         """Store a call that needs an approval, unless it is stored; return it with the decision, and the seconds until it expires.
 
@@ -136,7 +136,7 @@ class ApprovalRepository:
             return approval, float(row.left)
 
     # An attempt whose commit was lost counts: the second one finds the call started, and it is not run.
-    @retried(whole=True)
+    @retried(finish_attempt=True)
     async def start(self, approval: Approval, claim: Claim) -> bool:
         """Record that an approved call runs now. Return False if it was started before.
 
@@ -150,7 +150,7 @@ class ApprovalRepository:
     async def list(
         self, *, state: ApprovalState | None = None, session_id: str | None = None, order: SortOrder = SortOrder.DESC
     ) -> Sequence[Approval]:
-        """Return the newest approvals, or the oldest, in the order of their requests."""
+        """Return approvals in the order of their requests, at most MOST_LISTED: the newest, or with `order` ASC the oldest."""
         async with autocommit(self._publisher.engine).connect() as connection:
             return await read_approvals(connection, state=state, session_id=session_id, order=order)
 

@@ -18,7 +18,7 @@ from tarsy.db.connection import driver_error
 T = TypeVar("T")
 AsyncFunction = TypeVar("AsyncFunction", bound=Callable[..., Coroutine[Any, Any, Any]])
 
-# A failover takes a minute, a full disk longer; beyond this the operator is called by other means.
+# A failover takes a minute, a full disk longer; beyond this the attempt is given up.
 GIVE_UP_SECONDS = 600.0
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
@@ -76,7 +76,7 @@ def time_limit(seconds: float, *, shield: bool = False) -> Generator[None]:
         raise OperationalError(None, None, error, connection_invalidated=True) from error
 
 
-def retried(*, whole: bool = False) -> Callable[[AsyncFunction], AsyncFunction]:
+def retried(*, finish_attempt: bool = False) -> Callable[[AsyncFunction], AsyncFunction]:
     """Return a decorator that repeats a function while the database is away; see `retrying`.
 
     The function must be safe to repeat, and its arguments must not be used up by an attempt.
@@ -85,17 +85,17 @@ def retried(*, whole: bool = False) -> Callable[[AsyncFunction], AsyncFunction]:
     def decorator(function: AsyncFunction) -> AsyncFunction:
         @wraps(function)
         async def repeated(*args: Any, **kwargs: Any) -> Any:
-            return await retrying(partial(function, *args, **kwargs), whole=whole)
+            return await retrying(partial(function, *args, **kwargs), finish_attempt=finish_attempt)
 
         return cast("AsyncFunction", repeated)
 
     return decorator
 
 
-async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) -> T:
+async def retrying(attempt: Callable[[], Awaitable[T]], *, finish_attempt: bool = False) -> T:
     """Repeat `attempt`, which must be safe to repeat, while the database is away.
 
-    With `whole`, a cancellation waits for the end of the attempt under way; between two attempts it takes effect.
+    With `finish_attempt`, a cancellation waits for the end of the attempt under way; between two attempts it takes effect.
 
     Raises:
         Exception: what the last attempt raised, after GIVE_UP_SECONDS or when it is no transient error.
@@ -113,7 +113,7 @@ async def retrying(attempt: Callable[[], Awaitable[T]], *, whole: bool = False) 
     async for retry in retries:
         with retry:
             try:
-                with time_limit(ATTEMPT_SECONDS, shield=whole):
+                with time_limit(ATTEMPT_SECONDS, shield=finish_attempt):
                     return await attempt()
             except Exception as error:
                 if retry.num == 1 and is_transient(error):

@@ -109,7 +109,7 @@ class PostgresSpendingStore:
             return (await connection.execute(_CRITICAL, {"session_id": session_id})).first() is not None
 
     # Writing the same reservation again changes nothing.
-    @retried(whole=True)
+    @retried(finish_attempt=True)
     async def reserve(self, reservation: Reservation, periods: Sequence[PeriodBudget]) -> PeriodState | None:
         """Reserve amounts, or return the first period whose budget they would exceed.
 

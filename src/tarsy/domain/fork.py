@@ -10,7 +10,7 @@ from tarsy.domain.interaction import SIDE_CALL_KINDS, LLMInteractionKind
 from tarsy.domain.llm import LLMBackend, ResolvedProvider
 from tarsy.domain.stage import Stage, StageType
 
-# Stages that follow the analysis cannot be forked, nor can calls within a step.
+# Questions and scores cannot be forked, nor can calls within a step.
 _AFTERWARDS = frozenset({StageType.CHAT, StageType.SCORING})
 _WITHIN_A_STEP = frozenset({*SIDE_CALL_KINDS, LLMInteractionKind.CORRECTION})
 

@@ -1,6 +1,6 @@
 """Live events: the channels, and the payloads that are published when something is stored. The payloads are the wire format.
 
-Persistent events are stored in the outbox and delivered exactly once and in order; stream deltas are delivered only to subscribers that keep up.
+Persistent events are stored in the outbox and delivered in order. Text in progress is not stored: each reader is sent what it lacks.
 """
 
 from collections.abc import Collection, Mapping, Sequence

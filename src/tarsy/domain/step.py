@@ -1,4 +1,4 @@
-"""Steps: every write of a worker is a Step, which is stored whole in one transaction or not at all.
+"""Steps: what a worker writes about a session is a Step, which is stored whole in one transaction or not at all.
 
 A step is fenced by its claim, and the live events about its contents are published in the same transaction.
 """

@@ -27,8 +27,7 @@ READ_RESULT_TOOL = "tarsy.read_result"
 RECENT_CHANGES_TOOL = "tarsy.recent_changes"
 # The built-in tool whose calls are executions of sub-agents.
 RUN_AGENT_TOOL = "tarsy.run_agent"
-# What the result of a call contains whose end was not seen, and which may not be repeated: of one that was interrupted with its worker, and of
-# one that lost its server.
+# Sentences in the result of a call whose outcome is unknown: its worker was interrupted, or its server was lost.
 INTERRUPTED_CALL = "It is not known whether it took effect"
 LOST_CALL = "Whether it took effect is unknown"
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
@@ -94,7 +93,7 @@ def begins_with_reading_verb(tool: str) -> bool:
 
 
 # How an operator lets agents call a tool without asking.
-ALLOWING = "name it under `tools` of its server, or set `approval: never` or `tool_approval: {NAME: never}`"
+HOW_TO_ALLOW = "name it under `tools` of its server, or set `approval: never` or `tool_approval: {NAME: never}`"
 
 
 class ApprovalPolicy(StrEnum):
@@ -176,16 +175,15 @@ class ToolCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The result of a tool call, masked: it may be stored, shown and sent to a model."""
+    """The result of a tool call. It may be stored, shown and sent to a model once `MaskedTools` has masked it."""
 
-    # With masked arguments.
     call: ToolCall
     content: str
     started_at: datetime
     duration_ms: int = 0
     is_error: bool = False
     is_timeout: bool = False
-    # The call never reached a server: unknown tool, invalid arguments, or rejected by the configuration.
+    # This run has not made the call: unknown tool, invalid arguments, a ceiling, no approval, or an interrupted run that may have made it.
     refused: bool = False
     # The call has no result yet: it is made again after the wait.
     waits: Wait | None = None
@@ -194,7 +192,7 @@ class ToolResult:
 
     @classmethod
     def refusal(cls, call: ToolCall, content: str, started_at: datetime) -> Self:
-        """Return the result of a call that was not made."""
+        """Return the result of a call that this run does not make."""
         return cls(call=call, content=content, started_at=started_at, is_error=True, refused=True)
 
     @property

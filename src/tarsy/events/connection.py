@@ -80,7 +80,7 @@ class Connection:
         self.subscriptions.pop(channel, None)
 
     def topic_changed(self, topic: Topic, unchanged: int) -> None:
-        """Send what is new in a topic, of which the part before position `unchanged` stayed as it was."""
+        """Mark a topic as changed: `next_messages` returns what is new. The part before position `unchanged` stayed as it was."""
         if self._positions.get(topic.key, 0) > unchanged:
             self._positions[topic.key] = unchanged
         self._changed[topic.key] = None

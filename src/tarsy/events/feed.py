@@ -25,7 +25,7 @@ class Entry:
 
 
 class Behind(Enum):
-    """What a reader does that needs events which the feed does not hold."""
+    """How a reader catches up if the feed does not hold the events that it needs."""
 
     # They are older than those of the feed, and in the store.
     READ_STORE = auto()
@@ -71,6 +71,7 @@ class Feed:
         self._out_of_order[event_id] = StoredLiveEvent(self.channel, event_id, payload)
         grown = self._append_in_order()
         if len(self._out_of_order) > CATCHUP_LIMIT:
+            # The missing ones are read from the store, and these with them.
             self._out_of_order.clear()
         return grown
 

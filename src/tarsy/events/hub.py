@@ -165,7 +165,7 @@ class Hub:
             self._live_state.drop_relayed(name)
 
     def topic_changed(self, topic: Topic, unchanged: int) -> None:
-        """Send what is new in a topic of the live state, of which the part before position `unchanged` stayed as it was."""
+        """Mark a topic as changed for all connections that follow it; the part before position `unchanged` stayed as it was."""
         channel = self._channels.get(topic.channel)
         if channel is None:
             return

@@ -58,7 +58,7 @@ class LiveUpdates:
         self.hub.deliver(events)
 
     def publish(self, delta: StreamDelta) -> None:
-        """Show text that is being written."""
+        """Deliver text that is being written; it is not stored."""
         stream = self._live_state.stream(delta, own=True)
         if stream is None:
             return

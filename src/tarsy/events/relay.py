@@ -137,7 +137,7 @@ class Relay:
         self._wakeup = AutoResetEvent()
 
     def topic_changed(self, topic: Topic) -> None:
-        """Send what is new in a topic of this process, if another process follows its channel."""
+        """Mark a topic of this process as changed, if another process follows its channel: `run` sends what is new."""
         if self._interest.includes(topic.channel, anyio.current_time()):
             self._changed[topic.key] = None
             self._wakeup.set()

@@ -265,7 +265,7 @@ class AgentRunner:
                 evidence=evidence,
                 cut=agent.cut,
             )
-            with ceilings.until_ended():
+            with ceilings.releasing_kept():
                 # This run of its stage has just begun it.
                 is_new = job.stored is None and job.dispatch is None
                 return await execute(context, agent.stopping, is_new=is_new)

@@ -19,7 +19,7 @@ ERRORS = st.sampled_from([None, "timeout", "stalled", "rate_limited", "empty_res
 def test_a_continued_loop_stands_where_the_interrupted_one_stood(errors: list[str | None], most: int) -> None:
     state = IterationState(max_iterations=most)
     for error in errors:
-        state = state.succeeded() if error is None else state.failed(error, ErrorCode(error))
+        state = state.after_success() if error is None else state.after_failed_call(error, ErrorCode(error))
     calls = [StoredCall(LLMInteractionKind.ITERATION, turn, error) for turn, error in enumerate(errors)]
     assert state_after(calls, most, provider="") == state
 

@@ -79,7 +79,7 @@ async def test_a_cancellation_waits_for_a_whole_attempt_and_ends_the_pause_after
         raise ConnectionRefusedError
 
     with anyio.fail_after(30), anyio.CancelScope() as scope:
-        await retrying(attempt, whole=True)
+        await retrying(attempt, finish_attempt=True)
 
     assert scope.cancelled_caught
     assert ended == ["attempt"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.agent.prompt.nudges import unknown_outcome_note
+from tarsy.agent.prompt.nudges import unknown_outcome_result
 from tarsy.domain.action import ActionOutcome, Verified, actions_of
 from tarsy.domain.approval import Approval, ApprovalState
 from tarsy.domain.execution import AgentExecution
@@ -86,7 +86,7 @@ def approval(state: ApprovalState, started_at: datetime | None = None) -> Approv
         (result(2), ActionOutcome.SUCCEEDED),
         (result(2, "no such pod", FAILED), ActionOutcome.FAILED),
         (result(2, "a person rejected the call", FAILED, refused=True), ActionOutcome.NOT_RUN),
-        (result(2, unknown_outcome_note("cluster.restart"), FAILED, refused=True), ActionOutcome.UNKNOWN),
+        (result(2, unknown_outcome_result("cluster.restart"), FAILED, refused=True), ActionOutcome.UNKNOWN),
         (result(2, "Lost. Whether it took effect is unknown: check before calling it again.", FAILED), ActionOutcome.UNKNOWN),
         (result(2, "too slow", TimelineStatus.TIMED_OUT), ActionOutcome.UNKNOWN),
         (result(2, "", TimelineStatus.CANCELLED), ActionOutcome.UNKNOWN),

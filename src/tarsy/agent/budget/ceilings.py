@@ -73,7 +73,7 @@ _ROOM = "room"
 _CORRECTION = "correction"
 _CONCLUSION = "conclusion"
 _SUPPORT = "support"
-_SIDE_CALLS = frozenset({_CORRECTION, _CONCLUSION, _ROOM, _SUPPORT})
+_ABOUT_NO_TOOL_CALL = frozenset({_CORRECTION, _CONCLUSION, _ROOM, _SUPPORT})
 # No conclusion follows these: they may use the time that is kept for it.
 _CONCLUDING = frozenset(
     {LLMInteractionKind.FORCED_CONCLUSION, LLMInteractionKind.CORRECTION, LLMInteractionKind.SINGLE_SHOT, LLMInteractionKind.SUPPORT}
@@ -157,7 +157,7 @@ class AdmittedCall:
             return None
         if error is None and not is_cut:
             self._ceilings.estimate.learn(self.request, usage)
-            self._ceilings.took(self._ceilings.seconds - self._began)
+            self._ceilings.note_duration(self._ceilings.seconds - self._began)
         if usage.input_tokens or usage.output_tokens:
             self._used = spent_by_call(usage, self._price)
         elif error in _FREE_ERRORS and not answered:
@@ -168,7 +168,10 @@ class AdmittedCall:
 
 
 class Ceilings:
-    """With `is_live` false (the model is a recording), only recorded ceilings are met: a replay does not depend on what it would have cost."""
+    """The ceilings that the calls of one execution count under: reserves before a call, settles after it, and records which ceiling was met.
+
+    With `is_live` false (the model is a recording), only recorded ceilings are met: a replay does not depend on what it would have cost.
+    """
 
     def __init__(
         self,
@@ -199,7 +202,7 @@ class Ceilings:
         # The ceiling that ends the execution.
         self.met: CeilingMet | None = None
         self._turn_of_end = -1
-        # Ceilings that calls have met, by the kind of model call that is not made any more: after a tool call, the agent is to conclude.
+        # The kinds of model calls that are refused from now on, with the ceiling that was met. A tool call that meets one refuses iterations.
         self._refused: dict[LLMInteractionKind, CeilingMet] = {}
 
     def begin(self, stored: StoredRun, turn: int) -> None:
@@ -211,11 +214,11 @@ class Ceilings:
         for (met_at, about), met in own.items():
             if not about:
                 self._end(met, met_at)
-            elif about not in _SIDE_CALLS and not about.startswith((_SUMMARY, _RESULT)):
+            elif about not in _ABOUT_NO_TOOL_CALL and not about.startswith((_SUMMARY, _RESULT)):
                 self._refused[LLMInteractionKind.ITERATION] = met
 
     @contextmanager
-    def until_ended(self) -> Generator[None]:
+    def releasing_kept(self) -> Generator[None]:
         """Release what is kept for the conclusion of the execution when it ends."""
         try:
             yield
@@ -228,7 +231,7 @@ class Ceilings:
         return taken
 
     @property
-    def is_new(self) -> bool:
+    def is_unshown(self) -> bool:
         """Whether the ceiling that ends the execution is still to be shown on the timeline."""
         return self.met is not None and (self._turn_of_end, "") not in self._shown
 
@@ -256,7 +259,7 @@ class Ceilings:
     def time_left(self, *, concluding: bool = False) -> tuple[float, Account] | None:
         return self._ledger.seconds_left(self._path, concluding=concluding) if self._is_active else None
 
-    def took(self, seconds: float) -> None:
+    def note_duration(self, seconds: float) -> None:
         """Take note of how long an answered call took: as much is kept for the conclusion."""
         self._ledger.longest_call = max(self._ledger.longest_call, seconds)
 
@@ -415,7 +418,7 @@ class Ceilings:
         self._refused[LLMInteractionKind.ITERATION] = met = self._exhausted(decision, call.id, None)
         return self.record(met)
 
-    def was_not_made(self) -> None:
+    def uncount_tool_call(self) -> None:
         """Take back the count of a tool call that was refused, or that waits."""
         if self._is_live:
             self._ledger.settle(self._path, NOTHING, Spent(tool_calls=-1))

@@ -22,7 +22,7 @@ from tarsy.kit.clock import Clock
 # The time kept for the conclusion: that of the longest model call so far, and at least a quarter of the ceiling or 20 s, whichever is less.
 _CONCLUSION_SHARE = 0.25
 _CONCLUSION_SECONDS = 20.0
-# The part of that minimum without which no conclusion is requested.
+# A conclusion is requested only if at least this part of that minimum is left.
 _LEAST_SHARE = 0.5
 
 # The path of an account from the root: a session's has one part, an agent's three, a sub-agent's four.

@@ -37,7 +37,7 @@ from tarsy.domain.verdict import Verdict, VerdictOutcome
 
 # A correction with more points would not be worked through.
 _MOST_PROBLEMS = 40
-# Finding the line that a wrong quotation meant is slow: it is done for as many as a correction lists.
+# Finding the line that a wrong quotation meant is slow: it is done for the first ones only.
 _MOST_NEAREST = 20
 # Characters searched for one analysis: seconds at worst, and enough for hundreds of quotations from results of ordinary size.
 _MOST_SEARCHED = 64_000_000
@@ -127,7 +127,7 @@ class CheckedAnalysis:
         return tuple(one for one in self.statements if one.statement.section is AnalysisSection.WHY)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Seen:
     """Everything the session's agents saw, by id; each text is prepared for search once."""
 
@@ -136,14 +136,15 @@ class Seen:
     _names: dict[str, bool] = field(default_factory=dict[str, bool])
     _numbers: dict[str, TextNumbers] = field(default_factory=dict[str, TextNumbers])
     _figures: dict[str, tuple[Figure, ...] | None] = field(default_factory=dict[str, "tuple[Figure, ...] | None"])
-    _spent: list[int] = field(default_factory=list[int])
-    _read_for_figures: list[int] = field(default_factory=list[int])
+    # Characters prepared for search, and characters whose figures were read, so far.
+    _read: int = 0
+    _read_for_figures: int = 0
 
     def text(self, evidence_id: str) -> QuotableText | None:
         """Return the text of a result for search; None once the limit for one analysis is reached."""
         if evidence_id not in self._texts:
-            self._spent.append(len(self.evidence[evidence_id].text))
-            self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text) if sum(self._spent) <= _MOST_READ else None
+            self._read += len(self.evidence[evidence_id].text)
+            self._texts[evidence_id] = QuotableText(self.evidence[evidence_id].text) if self._read <= _MOST_READ else None
         return self._texts[evidence_id]
 
     def numbers(self, text: str) -> TextNumbers:
@@ -155,8 +156,8 @@ class Seen:
         if evidence_id not in self._figures:
             one = self.source(evidence_id)
             read = TextNumbers(f"{one.answered_arguments}\n{one.text}")
-            self._read_for_figures.append(len(read.text))
-            is_within = sum(self._read_for_figures) <= _MOST_READ_FOR_FIGURES
+            self._read_for_figures += len(read.text)
+            is_within = self._read_for_figures <= _MOST_READ_FOR_FIGURES
             self._figures[evidence_id] = (*read.figures, *ages(read.text), *read.counts) if is_within else None
         return self._figures[evidence_id]
 
@@ -294,7 +295,7 @@ class _Citations:
         return found_at if all(_LINE_NUMBERS.sub("", line.strip("…")) in source.text for line in lines) else None
 
     def _where_instead(self, quotation: str | None, evidence_id: str) -> str:
-        """Name the result that has the words, if one has."""
+        """Name the result that has the words, if one has; looked for as often as for the nearest line."""
         if quotation is None or not says_something(quotation) or self._nearest > _MOST_NEAREST:
             return ""
         for other in sorted(self._seen.usable - {evidence_id}):

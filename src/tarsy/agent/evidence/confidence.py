@@ -91,7 +91,7 @@ def _contradicted(case: _Case) -> str:
     return next((f"the words cited contradict “{one.contradicted}”" for one in case.links if one.contradicted), "")
 
 
-def _invented(case: _Case) -> str:
+def _unsupported_link(case: _Case) -> str:
     failed = [one for one in case.links if one.support is Support.FAILED]
     judged = any(cited.start in case.checked.judged for one in failed for cited in one.statement.citations)
     words = "do not support it, judged by a model" if judged else "were not seen"
@@ -181,7 +181,7 @@ _RULES: Mapping[Confidence, tuple[Callable[[_Case], str], ...]] = {
         _no_chain,
         _nothing_observed,
         _contradicted,
-        _invented,
+        _unsupported_link,
         _judged,
         _unseen_name,
         _unseen_since,

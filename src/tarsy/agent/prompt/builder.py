@@ -9,7 +9,7 @@ from tarsy.agent.evidence.support import QuotedStatement
 from tarsy.agent.prompt import instructions
 from tarsy.agent.prompt.fence import Fence, line_of, reading_back, result_line, unwrap
 from tarsy.agent.prompt.nudges import CORRECTION_REQUEST, LOOK_UP, correction_task, failed_points
-from tarsy.agent.prompt.sections import FORMAT, REPORT, describe_tools, sub_agent_task
+from tarsy.agent.prompt.sections import REACT_FORMAT, SUB_AGENT_REPORT, describe_tools, sub_agent_task
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.tool import ToolCalling, ToolDefinition, ToolResult
 from tarsy.kit.text import clip
@@ -116,7 +116,7 @@ class PromptBuilder:
     ) -> Messages:
         """Open an investigation, or the answer to the question of `chat`; `previous` are the findings of earlier stages."""
         is_native = tool_calling is ToolCalling.NATIVE
-        protocol = (instructions.FUNCTION_CALLING,) if is_native else (FORMAT, describe_tools(tools))
+        protocol = (instructions.FUNCTION_CALLING,) if is_native else (REACT_FORMAT, describe_tools(tools))
         if chat:
             system = self._compose(instructions.CHAT, self._evidence(), self._untrusted(), *protocol)
             return _conversation(system, self._chat(chat))
@@ -155,7 +155,7 @@ class PromptBuilder:
         """Ask for a summary of a large tool result; `purpose` is why the agent made this call and those beside it."""
         system = _blocks(instructions.SUMMARIZATION.format(max_tokens=max_tokens), instructions.UNTRUSTED)
         call = result_line(seen.evidence_id, seen.result.call.name, seen.result.call.arguments, seen.read_at)
-        # Codes of this call alone: another summary's cannot be forged by what this one has read.
+        # Fences with codes of this request alone: the output cannot imitate those of another summary.
         scope = f"summary of {seen.evidence_id}"
         why = self.fence.wrap("PURPOSE", purpose.strip() or "Not stated.", scope=scope)
         output = self.fence.wrap("TOOL OUTPUT", shown, scope=scope)
@@ -222,7 +222,7 @@ class PromptBuilder:
 
     def _answer(self) -> str:
         if self.context.task:
-            return REPORT
+            return SUB_AGENT_REPORT
         return _lines(instructions.ANSWER, instructions.VERDICT if self.context.asks_verdict else "")
 
     @property

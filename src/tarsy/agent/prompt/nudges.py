@@ -34,7 +34,7 @@ EMPTY_ANSWER_NUDGE = (
 )
 
 
-def too_many_calls_note(made: int, asked: int, most: int, most_agents: int) -> str:
+def too_many_calls_message(made: int, asked: int, most: int, most_agents: int) -> str:
     """Return the note to a model that makes more calls in one answer than are allowed."""
     return (
         f"Of your {asked} calls only {made} were made: one answer may make at most {most} calls, and send at most {most_agents} agents. "
@@ -65,7 +65,7 @@ def repetition_nudge(repetition: Repetition) -> str:
             assert_never(repetition.kind)
 
 
-def error_note(message: str) -> str:
+def failed_call_message(message: str) -> str:
     """Return the message after a failed model call."""
     return (
         f"The previous attempt failed: {clip(message.strip(), _ERROR_LIMIT)}\n"
@@ -73,7 +73,7 @@ def error_note(message: str) -> str:
     )
 
 
-def tools_changed_note(before: Sequence[str], tools: Sequence[ToolDefinition], tool_calling: ToolCalling) -> str:
+def tools_changed_message(before: Sequence[str], tools: Sequence[ToolDefinition], tool_calling: ToolCalling) -> str:
     """Return the message that the tools are now `tools`. Without function calling, it describes them."""
     now = [tool.name for tool in tools]
     new, gone = (
@@ -84,7 +84,7 @@ def tools_changed_note(before: Sequence[str], tools: Sequence[ToolDefinition], t
     return text if tool_calling is ToolCalling.NATIVE else f"{text}\n\n{describe_tools(tools)}"
 
 
-def unknown_outcome_note(tool: str) -> str:
+def unknown_outcome_result(tool: str) -> str:
     """Return the result of a tool call that was running when its worker stopped."""
     return (
         f"The call of {tool} was interrupted before its result arrived. {INTERRUPTED_CALL}, and it was not made again. "
@@ -92,12 +92,12 @@ def unknown_outcome_note(tool: str) -> str:
     )
 
 
-def dry_run_note(tool: str) -> str:
+def dry_run_result(tool: str) -> str:
     """Return the result of a call that may change something, in a dry run."""
     return f"{tool} was not called: this is a dry run, in which nothing is changed. Go on with what you would do next."
 
 
-def held_back_note(tool: str) -> str:
+def held_back_result(tool: str) -> str:
     """Return the result of a call that may change something and follows one of the same answer that needs an approval."""
     return (
         f"{tool} was not called: a call before it in the same answer needs a person's approval, and this one may depend on it. "
@@ -105,7 +105,7 @@ def held_back_note(tool: str) -> str:
     )
 
 
-def masked_arguments_note(tool: str) -> str:
+def masked_arguments_result(tool: str) -> str:
     """Return the result of a call that needs an approval, and whose arguments contain a secret."""
     return (
         f"{tool} was not called: a person has to approve the exact call, and its arguments contain a secret, which is hidden from people. "
@@ -120,7 +120,7 @@ VERIFICATION_REQUEST = (
 )
 
 
-def decision_note(tool: str, decided: CallDecided) -> str:
+def decision_result(tool: str, decided: CallDecided) -> str:
     """Return the result of a call that needs an approval and was not made, or whose outcome is unknown."""
     match decided.decision:
         case CallDecision.REJECTED:
@@ -131,7 +131,7 @@ def decision_note(tool: str, decided: CallDecided) -> str:
         case CallDecision.OUTDATED:
             return f"{tool} was not called: the tool has changed since the call was approved. Read its new description before you call it again."
         case CallDecision.UNKNOWN | CallDecision.APPROVED:
-            return unknown_outcome_note(tool)
+            return unknown_outcome_result(tool)
         case _:
             assert_never(decided.decision)
 

@@ -11,7 +11,7 @@ from tarsy.domain.evidence import Evidence
 from tarsy.domain.tool import LOAD_SKILL_TOOL, RUN_AGENT_TOOL, ToolCalling, ToolDefinition, name_for_model
 from tarsy.kit.text import clip_bytes
 
-_HEAD = """\
+_AGENTS_HEAD = """\
 # Agents that you can send
 Send an agent with {tool}, and it works on its task with tools of its own while you wait. Agents that you send in the same turn work at the same time.
 - Plan first: which questions are open, which agent can answer each. Send several at once where their questions do not depend on each other.
@@ -21,13 +21,13 @@ and say what would count as an answer. Hand over results by their ids in `contex
 - An agent that fails has shown nothing. Take another way, or say what remains unknown.
 - What none of them saw alone may show when their reports are laid side by side: times, names, versions."""
 
-_TASK = """\
+_SUB_AGENT_TASK = """\
 # Task
 Another agent, which leads this investigation, has sent you to do what stands below, and nothing else. It widens nothing that you may do.
 {task}
 Do it, and report to that agent. It knows the alert, and sees of your work only the report."""
 
-REPORT = """\
+SUB_AGENT_REPORT = """\
 # Your report
 Markdown, brief: first the answer to the task in a sentence or two, then what it rests on, each observation cited with its exact words; then what speaks against it, \
 and what you could not find out. Name objects, times (UTC) and figures as the results spell them. No advice on what to do about it."""
@@ -37,7 +37,7 @@ def agent_section(agents: Sequence[ResolvedAgentConfig], servers: Mapping[str, R
     """Return the section about the sub-agents that an agent may start; empty if there are none."""
     if not agents:
         return ""
-    lines = [_HEAD.format(tool=name_for_model(RUN_AGENT_TOOL, tool_calling)), ""]
+    lines = [_AGENTS_HEAD.format(tool=name_for_model(RUN_AGENT_TOOL, tool_calling)), ""]
     for agent in agents:
         tools: list[str] = []
         for name in agent.mcp_servers:
@@ -50,7 +50,7 @@ def agent_section(agents: Sequence[ResolvedAgentConfig], servers: Mapping[str, R
 
 def sub_agent_task(task: str) -> str:
     """Return the end of a sub-agent's prompt. The task is quoted line by line: a fence would mark it as data, which it is not."""
-    return _TASK.format(task="\n".join(f"> {line}" for line in escape_fences(task).splitlines()))
+    return _SUB_AGENT_TASK.format(task="\n".join(f"> {line}" for line in escape_fences(task).splitlines()))
 
 
 def handed_over(given: Mapping[str, Evidence], fence: Fence, *, limit: int, read_tool: str) -> str:
@@ -82,7 +82,7 @@ def skill_section(required: Sequence[tuple[str, str]], catalogue: Sequence[tuple
     return "\n\n".join([_SKILLS_HEAD, *texts, *([f"{_CATALOGUE}\n{lines}"] if catalogue else [])])
 
 
-FORMAT = """\
+REACT_FORMAT = """\
 # How you use tools
 You call tools by writing text in a fixed form. Each of your turns has exactly one of two shapes.
 

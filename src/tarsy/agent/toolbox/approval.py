@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tarsy.agent.ports import ApprovalStore, Mask, ToolExecutor
-from tarsy.agent.prompt.nudges import decision_note, masked_arguments_note
+from tarsy.agent.prompt.nudges import decision_result, masked_arguments_result
 from tarsy.agent.toolbox.wrapper import ToolWrapper
 from tarsy.config.resolve.resolved import ResolvedMcpServer
 from tarsy.domain.approval import Approval, ApprovalRequest, ApprovalState, CallDecided, CallDecision, call_hash, decision_of
@@ -40,7 +40,7 @@ class ApprovedTools(ToolWrapper):
         super().__init__(inner)
         self._approvals = approvals
         self._tools: Mapping[str, ToolDefinition] = {}
-        # Whether a call waits: those after it are not run before it is decided about, whatever the decision about them is.
+        # Set once a call waits: later calls then wait too, even approved ones, so that their order is kept.
         self._is_waiting = False
 
     async def list_tools(self) -> ToolCatalog:
@@ -59,24 +59,24 @@ class ApprovedTools(ToolWrapper):
         if isinstance(request, ArgumentProblem):
             return replace(result, content=request.message)
         if is_masked(self._approvals.mask(call.arguments)):
-            return replace(result, content=masked_arguments_note(call.name))
+            return replace(result, content=masked_arguments_result(call.name))
         approval, seconds = await store.request(request, claim)
         # The tool may have changed while the call waited.
         await self.list_tools()
         current = self._tools.get(call.name)
-        again = self._request(call, current) if current else None
-        decision = decision_of(approval, again.call_hash if isinstance(again, ApprovalRequest) else None)
+        current_request = self._request(call, current) if current else None
+        decision = decision_of(approval, current_request.call_hash if isinstance(current_request, ApprovalRequest) else None)
         if decision is None or (decision is CallDecision.APPROVED and self._is_waiting):
             self._is_waiting = True
             reason = f"Waiting for the approval of {call.name}."
-            # One that is approved waits for those before it: its own time does not end that.
+            # An approved call waits for those before it, without a limit of its own.
             left = math.inf if decision else max(seconds, 0.0)
             return replace(result, content=reason, waits=Wait(reason, left, for_approval=True))
         if decision in {CallDecision.APPROVED, CallDecision.UNKNOWN} and not await store.start(approval, claim):
             decision = CallDecision.UNKNOWN
         decided = CallDecided(request.evidence_id, decision, approval.decided_by or "", approval.reason)
         if decision is not CallDecision.APPROVED:
-            return replace(result, content=decision_note(call.name, decided), decision=decided)
+            return replace(result, content=decision_result(call.name, decided), decision=decided)
         return replace(await super().execute(call, on_output), decision=decided)
 
     def _request(self, call: ToolCall, tool: ToolDefinition) -> ApprovalRequest | ArgumentProblem:

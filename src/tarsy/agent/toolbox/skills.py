@@ -26,7 +26,10 @@ class SkillTextMissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentSkills:
-    """`known` are the skills of the session's chain, as they were when it began."""
+    """The skills of one agent: which it may load, which are in its prompt, and their texts.
+
+    `known` are the skills of the session's chain, as they were when it began.
+    """
 
     known: Mapping[str, ResolvedSkill]
     agent: ResolvedAgentConfig
@@ -50,8 +53,8 @@ class AgentSkills:
         return skill_section(required, [(skill.name, skill.description) for skill in self.loadable])
 
     async def text(self, skill: ResolvedSkill, file: str) -> str:
-        hashed = skill.files[file]
-        text = (await self.texts.read({hashed})).get(hashed)
+        text_hash = skill.files[file]
+        text = (await self.texts.read({text_hash})).get(text_hash)
         if text is None:
             raise SkillTextMissingError(skill.name, file)
         return text

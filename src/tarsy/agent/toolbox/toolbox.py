@@ -10,7 +10,7 @@ import structlog
 
 from tarsy.agent.budget.ceilings import Ceilings
 from tarsy.agent.ports import ToolExecutor
-from tarsy.agent.prompt.nudges import dry_run_note
+from tarsy.agent.prompt.nudges import dry_run_result
 from tarsy.agent.react.feedback import format_unknown_tool
 from tarsy.agent.toolbox.approval import Approvals, ApprovedTools
 from tarsy.agent.toolbox.wrapper import ToolWrapper
@@ -51,7 +51,7 @@ class BudgetedTools(ToolWrapper):
             return ToolResult.refusal(call, content, self._clock.now())
         result = await super().execute(call, on_output)
         if result.refused or result.waits:
-            self._ceilings.was_not_made()
+            self._ceilings.uncount_tool_call()
         return result
 
 
@@ -150,7 +150,7 @@ class DryRunTools(ToolWrapper):
         tool = self._catalog.find(call.name)
         if tool and not tool.may_change:
             return await super().execute(call, on_output)
-        return ToolResult.refusal(call, dry_run_note(call.name), self._clock.now())
+        return ToolResult.refusal(call, dry_run_result(call.name), self._clock.now())
 
 
 class GuardedTools(ToolWrapper):

@@ -72,7 +72,7 @@ class PostgresJournal:
             async with self._autocommit.connect() as connection:
                 return await _store(connection, step, _announcements(step))
 
-        committed, published = await retrying(attempt, whole=True)
+        committed, published = await retrying(attempt, finish_attempt=True)
         self._deliver(published)
         return committed
 
@@ -100,7 +100,7 @@ class PostgresJournal:
         return False
 
     # Whole: an agent that is cancelled this early still has to write its final status.
-    @retried(whole=True)
+    @retried(finish_attempt=True)
     async def load(self, execution_id: str) -> StoredRun:
         """Return everything that an execution has stored, as a worker that continues it needs it.
 
@@ -199,7 +199,7 @@ def _announcements(step: Step) -> list[LiveEvent]:
         announced.append(live_events.session_concluded(session_id, step.conclusion))
     for stage in step.stages:
         announced += live_events.stage_started(stage)
-    # Entries up to the last that the step also closes are announced before the closes.
+    # An entry that is opened and closed in one step is announced as created before it is announced as completed.
     closed = {close.event_id for close in step.closed}
     count = max((place for place, event in enumerate(step.opened, start=1) if event.id in closed), default=0)
     announced += [live_events.timeline_created(event) for event in step.opened[:count]]

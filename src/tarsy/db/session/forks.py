@@ -95,60 +95,64 @@ class ForkRepository:
         self._admission.report_submitted(new)
 
 
-def _copies(fork: str, plan: ForkPlan, continued: Mapping[str, list[Part]], use: ModelUse | None) -> Iterator[sa.Insert]:
+def _copies(fork_id: str, plan: ForkPlan, continued: Mapping[str, list[Part]], use: ModelUse | None) -> Iterator[sa.Insert]:
     """Yield the copies in the order in which the tables refer to each other."""
     session_id, at = plan.execution.session_id, plan.place.at
-    yield _copy(stages, fork, stages.c.id.in_(plan.stages))
-    yield _copy(stages, fork, stages.c.id == plan.stage.id, **_OPEN)
+    yield _copy(stages, fork_id, stages.c.id.in_(plan.stages))
+    yield _copy(stages, fork_id, stages.c.id == plan.stage.id, **_OPEN)
     model = {"llm_provider": use.provider.name, "llm_backend": use.backend.value, "model_name": use.provider.model} if use else {}
     reopened = {**_OPEN, "cancel_requested": sa.false(), **{name: sa.literal(value) for name, value in model.items()}}
     for execution_id in continued:
-        yield _copy(agent_executions, fork, agent_executions.c.id == execution_id, **reopened)
+        yield _copy(agent_executions, fork_id, agent_executions.c.id == execution_id, **reopened)
     # After the continued ones, which have dispatched some of them.
-    yield _copy(agent_executions, fork, agent_executions.c.id.in_(plan.executions))
+    yield _copy(agent_executions, fork_id, agent_executions.c.id.in_(plan.executions))
     for table in _OF_EXECUTION:
-        yield _copy(table, fork, table.c.execution_id.in_(plan.executions))
+        yield _copy(table, fork_id, table.c.execution_id.in_(plan.executions))
     for execution_id, parts in continued.items():
         for table, kept, changed in parts:
-            yield _copy(table, fork, table.c.execution_id == execution_id, kept, **changed)
+            yield _copy(table, fork_id, table.c.execution_id == execution_id, kept, **changed)
     event = timeline_events.c
     of_session = (event.session_id == session_id) & event.execution_id.is_(None) & (event.created_at <= at)
-    yield _copy(timeline_events, fork, of_session, event.stage_id.is_(None) | event.stage_id.in_([*plan.stages, plan.stage.id]))
+    yield _copy(timeline_events, fork_id, of_session, event.stage_id.is_(None) | event.stage_id.in_([*plan.stages, plan.stage.id]))
     # Also notes that came later, if they have smaller numbers than one that a kept execution has read: NOTE2 must remain the same note.
     read = run_inputs.c.execution_id.in_(plan.executions) & (run_inputs.c.kind == InputKind.NOTE.value)
     last_read = sa.select(sa.func.max(run_inputs.c.fields["number"].as_integer())).where(read).scalar_subquery()
-    yield _copy(notes, fork, notes.c.session_id == session_id, (notes.c.created_at <= at) | (notes.c.number <= last_read))
+    yield _copy(notes, fork_id, notes.c.session_id == session_id, (notes.c.created_at <= at) | (notes.c.number <= last_read))
 
 
-def _copy(table: sa.Table, fork: str, *where: Condition, **changed: sa.ColumnElement[Any]) -> sa.Insert:
+def _copy(table: sa.Table, fork_id: str, *where: Condition, **changed: sa.ColumnElement[Any]) -> sa.Insert:
     changed |= _UNPAID if table is llm_interactions else {}
     columns: list[sa.ColumnElement[Any]] = []
     for column in table.c:
         if column.name in changed:
             columns.append(changed[column.name])
         elif column.name == "session_id":
-            columns.append(sa.literal(fork, Id))
+            columns.append(sa.literal(fork_id, Id))
         elif column.name in _IDS:
-            columns.append(sa.cast(sa.func.md5(sa.cast(column, sa.Text) + fork), Id))
+            columns.append(sa.cast(sa.func.md5(sa.cast(column, sa.Text) + fork_id), Id))
         else:
             columns.append(column)
     return sa.insert(table).from_select([column.name for column in table.c], sa.select(*columns).where(*where))
 
 
-def _channel(fork: str) -> sa.Insert:
+def _channel(fork_id: str) -> sa.Insert:
     """Return the insert of the fork's channel, which numbers new events after the copied timeline."""
     copied = timeline_events.c
-    last = sa.select(sa.literal(session_channel(fork)), sa.func.coalesce(sa.func.max(copied.position), 0)).where(copied.session_id == fork)
+    last = sa.select(sa.literal(session_channel(fork_id)), sa.func.coalesce(sa.func.max(copied.position), 0)).where(
+        copied.session_id == fork_id
+    )
     return sa.insert(event_channels).from_select(["name", "last_id"], last)
 
 
-def _figures(fork: str) -> sa.Insert:
+def _figures(fork_id: str) -> sa.Insert:
     """Return the insert of the figures that the copied steps amount to."""
-    agents = sa.select(sa.func.count()).where(agent_executions.c.session_id == fork).scalar_subquery()
+    agents = sa.select(sa.func.count()).where(agent_executions.c.session_id == fork_id).scalar_subquery()
     event = timeline_events.c
-    is_fallback = (event.session_id == fork) & (event.event_type == TimelineEventType.PROVIDER_FALLBACK.value)
+    is_fallback = (event.session_id == fork_id) & (event.event_type == TimelineEventType.PROVIDER_FALLBACK.value)
     fallbacks = sa.select(sa.func.count()).where(is_fallback).scalar_subquery()
-    return sa.insert(session_figures).from_select(["session_id", "agents", "fallbacks"], sa.select(sa.literal(fork, Id), agents, fallbacks))
+    return sa.insert(session_figures).from_select(
+        ["session_id", "agents", "fallbacks"], sa.select(sa.literal(fork_id, Id), agents, fallbacks)
+    )
 
 
 def _before_call(place: ForkPlace) -> Iterator[Part]:
@@ -164,9 +168,9 @@ def _before_call(place: ForkPlace) -> Iterator[Part]:
 
 
 async def _before_report(connection: AsyncConnection, dispatch: DispatchTurn) -> list[Part]:
-    """Return the rows that an execution had after it made the calls of a turn, without the outcome of the one that dispatched the fork.
+    """Return the rows of the parent up to the turn in which it dispatched the forked agent, without the report of that agent.
 
-    As after a crash, it waits for the report of that one again.
+    As after a crash, the parent waits for that report again.
     """
     call = {"execution_id": dispatch.parent.id, "evidence_id": dispatch.evidence_id}
     calling = (await connection.execute(_CALLING_MESSAGE, call)).one()

@@ -64,6 +64,7 @@ class RecordingSource:
             skills = session.chain_snapshot.get("skills", {}).values()
             hashes = {hashed for skill in skills for hashed in skill["files"].values()}
             recording = Recording(
+                # The version of the format that is written now.
                 tarsy_recording=5,
                 title=f"Session {session_id}",
                 alert=_alert(session),

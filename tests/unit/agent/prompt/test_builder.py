@@ -108,8 +108,8 @@ PROMPTS: dict[str, Callable[[], tuple[ConversationMessage, ...] | str]] = {
     "nudge-repeated-calls": lambda: nudges.repeated_call_nudge(("kubernetes-server.pods_list", "kubernetes-server.pods_log"), 3),
     "nudge-repeating-text": lambda: nudges.REPEATING_TEXT_NUDGE,
     "nudge-looping-text": lambda: nudges.LOOPING_TEXT_NUDGE,
-    "error-note": lambda: nudges.error_note("rate limited by the provider\n"),
-    "unknown-outcome-note": lambda: nudges.unknown_outcome_note("kubernetes-server.pods_list"),
+    "error-note": lambda: nudges.failed_call_message("rate limited by the provider\n"),
+    "unknown-outcome-note": lambda: nudges.unknown_outcome_result("kubernetes-server.pods_list"),
 }
 
 
@@ -168,7 +168,7 @@ def test_the_rules_that_code_enforces_are_the_rules_that_the_prompt_states() -> 
 
 
 def test_a_long_error_is_cut_with_a_notice() -> None:
-    assert "characters omitted" in nudges.error_note("x" * 10_000)
+    assert "characters omitted" in nudges.failed_call_message("x" * 10_000)
 
 
 def test_untrusted_text_never_stands_outside_its_fence() -> None:
