@@ -13,7 +13,8 @@ from pathlib import Path
 
 GENERATED = "proto"
 WAY = re.compile(r"^### (?P<name>.+)$", re.MULTILINE)
-STEP = re.compile(r"^\d+\. .*?`(?P<module>[a-z0-9_/]+)\.py`", re.MULTILINE)
+STEP = re.compile(r"^\d+\. .*$", re.MULTILINE)
+MODULE = re.compile(r"`([a-z0-9_/]+)\.py`")
 EXEMPTION = re.compile(r"#\s*(noqa|type: ignore|pyrefly: ignore|pyright: ignore|pyright: \w+=false)")
 
 
@@ -92,7 +93,7 @@ def ways(document: Path) -> Iterator[tuple[str, int]]:
         if "\n" not in part:
             name = part
             continue
-        modules = {match["module"] for match in STEP.finditer(part.partition("\n## ")[0])}
+        modules = {module for step in STEP.findall(part.partition("\n## ")[0]) for module in MODULE.findall(step)}
         if modules:
             yield name, len(modules)
 
