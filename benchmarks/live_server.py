@@ -55,7 +55,7 @@ async def main(url: str, pieces_per_second: float) -> None:
             async for line in anyio.wrap_file(sys.stdin):
                 seconds, per_session, *sessions = line.split()
                 streams = [(session, str(uuid4())) for session in sessions for _ in range(int(per_session))]
-                async with Publisher(engine, live.announce).transaction() as transaction:
+                async with Publisher(engine, live.deliver).transaction() as transaction:
                     for session, event in streams:
                         payload = {"session_id": session, "event": {"id": event, "status": "streaming"}}
                         created = LiveEvent(session_channel(session), LiveEventType.TIMELINE_CREATED, payload)

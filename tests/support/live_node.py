@@ -37,7 +37,7 @@ class LiveNode:
 
     async def write(self, events: Sequence[LiveEvent], *, announce: bool = True) -> list[StoredLiveEvent]:
         """Commit events as a writer of this process does; without `announce`, as one of another process."""
-        publisher = Publisher(self.engine, self.live.announce) if announce else Publisher(self.engine)
+        publisher = Publisher(self.engine, self.live.deliver) if announce else Publisher(self.engine)
         async with publisher.transaction() as transaction:
             await transaction.publish(events, session_id=None)
         return transaction.published

@@ -18,7 +18,7 @@ log = structlog.stdlib.get_logger(__name__)
 
 
 class LiveUpdates:
-    """Writers call `announce`, `publish` and `progress`, which never wait for a reader, another process or the database; readers use `hub`.
+    """Writers call `deliver`, `publish` and `progress`, which never wait for a reader, another process or the database; readers use `hub`.
 
     Create it before the notification source runs, and run the source before it.
     """
@@ -50,10 +50,10 @@ class LiveUpdates:
             tasks.start_soon(self._relay.run)
             task_status.started()
 
-    def announce(self, events: Sequence[StoredLiveEvent]) -> None:
+    def deliver(self, events: Sequence[StoredLiveEvent]) -> None:
         """Deliver events that were just committed to local readers; other processes are notified by the writer's transaction.
 
-        A timeline event must be announced before its first text is published.
+        A timeline event must be delivered before its first text is published.
         """
         self.hub.deliver(events)
 

@@ -138,7 +138,7 @@ async def open_infrastructure(settings: Settings, loaded: LoadedConfig, override
             tools=Tools(servers, connections, HealthMonitor(watched_servers(loaded), env=env, read_pin=pin_if_known)),
             telemetry=telemetry,
             live=live,
-            publisher=Publisher(database.engine, measured_delivery(live.announce, telemetry.times)),
+            publisher=Publisher(database.engine, measured_delivery(live.deliver, telemetry.times)),
             cancellations=Cancellations(),
             setup_access=SetupAccess(SystemClock()),
         )

@@ -65,7 +65,7 @@ class Unwatched:
 
     def progress(self, session_id: str, *, stage_name: str, stage_index: int, stage_count: int) -> None: ...
 
-    def announce(self, events: Sequence[StoredLiveEvent]) -> None: ...
+    def deliver(self, events: Sequence[StoredLiveEvent]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ async def pipeline_on(engine: AsyncEngine) -> AsyncGenerator[Pipeline]:
             llm=llm,
             prices=PriceList(CostEstimationConfig(), {}),
             tools=McpToolServers(env={}, pool=connections),
-            journal=PostgresJournal(engine, unwatched.announce),
+            journal=PostgresJournal(engine, unwatched.deliver),
             results=StoredResults(engine),
             changes=StoredChanges(engine),
             skills=SkillTextRepository(engine),
