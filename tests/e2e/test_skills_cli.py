@@ -244,6 +244,16 @@ def test_a_malformed_skill_is_shown_and_cannot_be_accepted(installation: Install
     assert not (installation.config / "skills.lock").exists()
 
 
+def test_a_malformed_skill_in_a_second_directory_of_a_branch_cannot_be_accepted_either(installation: Installation) -> None:
+    installation.repository.commit({"ops/nodes/SKILL.md": "no head"})
+    both = [{"git": installation.address, "ref": "main", "dir": directory} for directory in ("team", "ops")]
+    (installation.config / "tarsy.yaml").write_text(yaml.safe_dump({"skills": both}))
+    assert "These cannot be accepted:\n" in installation.run("sync").stdout
+    run = installation.run("accept")
+    assert (run.returncode, "ops/nodes/SKILL.md:1: this skill has no front matter" in run.stderr) == (1, True)
+    assert not (installation.config / "skills.lock").exists()
+
+
 def test_git_is_not_led_to_another_protocol_by_its_own_settings(installation: Installation, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     settings = f'[url "file://{tmp_path}/served/"]\n  insteadOf = {installation.server.address}/\n'

@@ -126,20 +126,21 @@ def accept(configured: GitSources) -> list[SyncedSource]:
     """Accept what the last `sync` has shown, and nothing newer: write it to the lock file, and return the accepted sources.
 
     Raises:
-        GitError: a skill that waits is malformed, or another commit was shown of another directory of the same branch or tag.
+        GitError: a skill that waits is malformed, or the last `sync` showed different commits for directories of one branch or tag.
     """
     lock, accepted = configured.lock, list[SyncedSource]()
     for source in configured.sources:
-        waiting = _waiting(configured, source).get(source.ref or DEFAULT_BRANCH)
-        if (source.ref and is_commit(source.ref)) or waiting is None or waiting == lock.commit_of(source):
+        ref = source.ref or DEFAULT_BRANCH
+        waiting = _waiting(configured, source).get(ref)
+        if is_commit(ref) or waiting is None or waiting == lock.commit_of(source):
             continue
         # The lock file has one commit for all directories of a branch.
-        of_same_ref = [other for other in configured.sources if (other.git, other.ref) == (source.git, source.ref)]
-        shown = {other.dir: _waiting(configured, other).get(source.ref or DEFAULT_BRANCH) for other in of_same_ref}
+        of_same_ref = [other for other in configured.sources if (other.git, other.ref or DEFAULT_BRANCH) == (source.git, ref)]
+        shown = {other.dir: _waiting(configured, other).get(ref) for other in of_same_ref}
         if len(set(shown.values())) > 1:
             each = ", ".join(f"{commit or 'none'} of {directory}" for directory, commit in shown.items())
             raise GitError(f"different commits of {source.git} were shown: {each}; for one that all have: tarsy skills sync")
-        if problems := _problems(configured, source, waiting):
+        if problems := [problem for other in of_same_ref for problem in _problems(configured, other, waiting)]:
             raise GitError(f"{source.git} cannot be accepted:\n" + "\n".join(map(str, problems)))
         accepted.append(SyncedSource(source, lock.commit_of(source), waiting))
         lock = lock.accepting(source, waiting)
