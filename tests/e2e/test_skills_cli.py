@@ -14,6 +14,7 @@ import yaml
 from support.git_server import GitServer, SkillRepository, git_server
 from support.warm_tarsy import warm_command
 from tarsy.config.load.loader import load_config
+from tarsy.config.load.skill_files import MAX_FILE_BYTES, MAX_FILES
 from tarsy.skills.git import GitError
 from tarsy.skills.sync import accept, fetch_accepted, git_sources, sync
 
@@ -252,6 +253,19 @@ def test_a_malformed_skill_in_a_second_directory_of_a_branch_cannot_be_accepted_
     run = installation.run("accept")
     assert (run.returncode, "ops/nodes/SKILL.md:1: this skill has no front matter" in run.stderr) == (1, True)
     assert not (installation.config / "skills.lock").exists()
+
+
+def test_files_that_no_agent_can_load_are_reported_of_a_repository_too(installation: Installation) -> None:
+    many = {f"team/disks/more/{number:03}.md": str(number) for number in range(120)}
+    commit = installation.repository.commit({**many, "team/disks/large.md": "x" * (MAX_FILE_BYTES + 1)})
+    installation.configure(ref="main", dir="team")
+    assert "xxx" not in installation.run("sync").stdout
+    installation.run("accept")
+    checked = installation.run("check")
+    shown = f"{installation.address}@{commit[:12]}:team/disks"
+    # Beside these: `more.md` of the first commit, and `large.md`.
+    assert (checked.returncode, f"{shown}: only the first {MAX_FILES} of 122 files can be loaded\n" in checked.stderr) == (0, True)
+    assert f"{shown}/large.md: agents cannot load this file: it is larger than 64 KiB\n" in checked.stderr
 
 
 def test_git_is_not_led_to_another_protocol_by_its_own_settings(installation: Installation, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from tarsy.config.load.skill_catalog import checkout_dir
-from tarsy.config.load.skill_files import MAX_FILE_BYTES, MAX_FILES
+from tarsy.config.load.skill_files import MAX_FILE_BYTES
 from tarsy.config.schema.skills import SkillSourceConfig
 from tarsy.domain.skill import MAIN_FILE
 
@@ -44,6 +44,8 @@ class TreeEntry:
     path: str
     object_id: str
     mode: str
+    # In bytes; 0 for a submodule.
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +139,17 @@ class FetchedRepository:
         """Yield everything below `directory`, by its path within it."""
         tree = commit if directory == "." else f"{commit}:{directory}"
         try:
-            listed = self.git.run(self.directory, "ls-tree", "-r", "-z", "--full-tree", tree)
+            listed = self.git.run(self.directory, "ls-tree", "-r", "-z", "--long", "--full-tree", tree)
         except GitError:
             raise GitError(f"there is no directory {directory} in it") from None
         for line in listed.split(b"\0"):
             if line:
                 head, _, path = line.decode(errors="surrogateescape").partition("\t")
-                mode, _, object_id = head.split()
-                yield TreeEntry(path, object_id, mode)
+                mode, _, object_id, size = head.split()
+                yield TreeEntry(path, object_id, mode, int(size) if size.isdecimal() else 0)
 
     def read(self, entry: TreeEntry) -> bytes:
         return self.git.run(self.directory, "cat-file", "blob", entry.object_id)
-
-    def size(self, entry: TreeEntry) -> int:
-        return int(self.git.run(self.directory, "cat-file", "-s", entry.object_id))
 
 
 def write_checkout(checkouts: Path, source: SkillSourceConfig, repository: FetchedRepository, commit: str) -> Path:
@@ -168,18 +167,11 @@ def write_checkout(checkouts: Path, source: SkillSourceConfig, repository: Fetch
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".incoming-", dir=target.parent) as incoming:
         root = Path(incoming) / commit
-        written: dict[str, int] = {}
         for entry in entries:
-            skill = PurePosixPath(entry.path).parts[0]
-            # Files that no agent could load are left out; a main file that is too large is kept, so that the problem is reported.
-            is_main = entry.path == f"{skill}/{MAIN_FILE}"
-            if not is_main and (written.get(skill, 0) > MAX_FILES or repository.size(entry) > MAX_FILE_BYTES):
-                continue
-            written[skill] = written.get(skill, 0) + 1
             file = root / entry.path
             file.parent.mkdir(parents=True, exist_ok=True)
-            # One byte above the limit is enough to report that it is too large.
-            file.write_bytes(repository.read(entry)[: MAX_FILE_BYTES + 1])
+            # What is too large is not read: any file of this size makes the loader report it.
+            file.write_bytes(repository.read(entry) if entry.size <= MAX_FILE_BYTES else bytes(MAX_FILE_BYTES + 1))
         try:
             root.rename(target)
         except OSError:

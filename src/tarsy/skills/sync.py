@@ -19,7 +19,7 @@ from tarsy.config.load.skill_catalog import (
     repository_dir,
     skill_sources,
 )
-from tarsy.config.load.skill_files import read_skills
+from tarsy.config.load.skill_files import MAX_FILE_BYTES, read_skills
 from tarsy.config.parsed_data import mapping_at
 from tarsy.config.problems import ConfigError, Problem
 from tarsy.config.schema.skills import SkillSourceConfig, is_commit
@@ -174,7 +174,8 @@ def _problems(configured: GitSources, source: SkillSourceConfig, commit: str) ->
 
 
 def _texts(root: Path) -> Mapping[str, str]:
-    files = (file for file in sorted(root.rglob("*")) if file.is_file())
+    """Return the files of a checkout that are small enough to be loaded."""
+    files = (file for file in sorted(root.rglob("*")) if file.is_file() and file.stat().st_size <= MAX_FILE_BYTES)
     return {file.relative_to(root).as_posix(): file.read_bytes().decode(errors="replace") for file in files}
 
 
