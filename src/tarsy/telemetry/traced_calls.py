@@ -17,6 +17,9 @@ from tarsy.domain.usage import TokenUsage
 from tarsy.telemetry import conventions as names
 from tarsy.telemetry.tracing import Tracing, fail, is_traced
 
+# The error of calls whose caller stopped waiting or was cancelled.
+_ABANDONED = "abandoned"
+
 
 class TracedModel:
     """A model client whose calls are spans below their execution."""
@@ -77,15 +80,15 @@ async def _traced_call(
     )
     started, first = perf_counter(), None
     usage, finish_reason = TokenUsage(), "stop"
-    # Unless the stream comes to its end: a reader that stops or is cancelled leaves before.
-    error: str | None = "abandoned"
+    # Stays if the reader stops or is cancelled before the end.
+    error: str | None = _ABANDONED
     try:
         while True:
             # Current only while `inner` runs: between two chunks the context is that of the reader.
             with use_span(span, record_exception=False, set_status_on_exception=False):
                 chunk = await anext(inner, None)
             if chunk is None:
-                error = None if error == "abandoned" else error
+                error = None if error == _ABANDONED else error
                 break
             first = perf_counter() if first is None else first
             match chunk:
@@ -98,6 +101,9 @@ async def _traced_call(
                 case _:
                     pass
             yield chunk
+    except Exception as raised:
+        error = type(raised).__name__
+        raise
     finally:
         try:
             await inner.aclose()
@@ -153,12 +159,17 @@ class _TracedTools:
             names.TOOL_CALL: call.id,
         }
         span = self._tracing.tracer.start_span(f"{names.EXECUTE_TOOL} {call.name}", self._context, attributes=attributes)
-        started, series = perf_counter(), {names.TOOL: call.name}
-        with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-            result = await self._inner.execute(call, on_output)
-            if result.is_error:
-                error = "timeout" if result.is_timeout else "refused" if result.refused else "tool_error"
-                fail(span, error)
-                series[names.ERROR] = error
-        self._tracing.tool_seconds.record(perf_counter() - started, series)
+        started, error = perf_counter(), _ABANDONED
+        try:
+            with use_span(span, record_exception=False, set_status_on_exception=False):
+                result = await self._inner.execute(call, on_output)
+            error = ("timeout" if result.is_timeout else "refused" if result.refused else "tool_error") if result.is_error else None
+        except Exception as raised:
+            error = type(raised).__name__
+            raise
+        finally:
+            fail(span, error)
+            span.end()
+            series = {names.TOOL: call.name}
+            self._tracing.tool_seconds.record(perf_counter() - started, {**series, names.ERROR: error} if error else series)
         return result

@@ -37,12 +37,13 @@ from support.agent_scenario import (
 from support.http_fault_server import http_fault_server
 from support.otlp_receiver import Collector, attributes, otlp_receiver
 from support.paths import FAULT_SERVER
+from support.stuck_tools import StuckTools
 from tarsy.agent.ports import LLMClient
 from tarsy.config.resolve.resolved import ResolvedMcpServer, ResolvedTransport
 from tarsy.db.run.journal import PostgresJournal
 from tarsy.domain.claim import CHAT_ANSWER, INVESTIGATION, SCORING, Claim, ClaimLostError
 from tarsy.domain.execution import AgentExecution, ExecutionChange
-from tarsy.domain.llm import Chunk, GenerateInput, LLMHealth
+from tarsy.domain.llm import Chunk, GenerateInput, LLMBackend, LLMHealth, TextChunk
 from tarsy.domain.session import AlertSession
 from tarsy.domain.stage import Stage, StageClose, StageType
 from tarsy.domain.status import RunStatus
@@ -146,6 +147,38 @@ class Halting:
 
     async def aclose(self) -> None:
         await self.inner.aclose()
+
+
+async def test_a_cancelled_tool_call_ends_as_abandoned_and_is_measured(database_url: str, collector: Collector) -> None:
+    stuck = StuckTools()
+    async with replace(STORY, tools=(), servers=stuck, env=collector.env).running(database_url) as running:
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(running.pool.run)
+                await stuck.started.wait()
+                running.pool.stop_now()
+    span = collector.named("execute_tool k8s.pods")
+    assert (attributes(span)["error.type"], span.status.code) == ("abandoned", 2)
+    assert [attributes(point)["error.type"] for point in collector.metrics["gen_ai.execute_tool.duration"]] == ["abandoned"]
+
+
+@dataclass(frozen=True)
+class Broken(Halting):
+    """A model client with a bug."""
+
+    async def generate(self, request: GenerateInput) -> AsyncGenerator[Chunk]:
+        raise ZeroDivisionError(SECRET)
+        yield TextChunk(request.session_id)
+
+
+async def test_a_model_call_that_raises_ends_with_the_kind_of_its_error(collector: Collector) -> None:
+    models = TracedService(Broken(in_process_client(env={})), Tracing(collector.env))
+    request = GenerateInput(session_id="s", execution_id="e", messages=(), provider=PROVIDER, backend=LLMBackend.LANGCHAIN)
+    with pytest.raises(ZeroDivisionError):
+        _ = [chunk async for chunk in models.generate(request)]
+    await models.aclose()
+    assert attributes(collector.named("chat model-1"))["error.type"] == "ZeroDivisionError"
+    assert SECRET.encode() not in b"".join(collector.bodies)
 
 
 async def run_in_two_processes(story: Scenario, database_url: str) -> None:
