@@ -100,7 +100,7 @@ def test_recorded_results_become_a_case(tmp_path: Path, tarsy: Tarsy) -> None:
     assert (again.returncode, "exists already" in again.stderr) == (1, True)
 
 
-def at_a_terminal(command: list[str], answers: str, directory: Path, env: Mapping[str, str]) -> str:
+def at_a_terminal(command: list[str], answers: str, directory: Path, env: Mapping[str, str], status: int = 0) -> str:
     """The output of a command whose questions are answered at a terminal."""
     ours, its = pty.openpty()
     os.write(ours, answers.encode())
@@ -109,8 +109,8 @@ def at_a_terminal(command: list[str], answers: str, directory: Path, env: Mappin
     )
     os.close(ours)
     os.close(its)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
 
 
 def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, database_url: str, tarsy: Tarsy, warm: tuple[str, ...]) -> None:
@@ -129,6 +129,9 @@ def test_a_finished_session_becomes_a_case_that_can_be_run(tmp_path: Path, datab
     expect = yaml.safe_load((tmp_path / "evals" / "pulled" / "case.yaml").read_text(encoding="utf-8"))["expect"]
     assert expect["mechanism"] == {"any_of": [["arm64|architecture", "image"]], "none_of": [["credentials"], ["the registry"]]}
     assert len(expect["must_cite"]) == 2
+    # Words with a number beside them are words, here of no tool result.
+    worded = at_a_terminal([*warm, "eval", "add", session, "--name", "worded"], "\n\n\nOOMKilled, 137\n", tmp_path, env, status=1)
+    assert 'No tool result holds "OOMKilled, 137", so it cannot be cited.' in worded
     # What a person found out is the label: nobody is asked.
     judged = ("--accuracy", "partly", "--cause", "The arm64 image does not run on amd64 nodes.")
     assert session in tarsy("sessions", "list", "--unreviewed", cwd=tmp_path, env=env).stdout

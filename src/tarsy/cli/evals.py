@@ -215,9 +215,13 @@ def _completed(description: "Description", suggested: "SuggestedAnswers", *, yes
     if lacks_evidence:
         for number, quotation in enumerate(() if yes else suggested.quotations, start=1):
             typer.echo(harmless(f"  {number}  {quotation}"))
-        chosen = ask("Quotations that it must cite: their numbers, or words of a tool result", ",".join("12"[: len(suggested.quotations)]))
-        numbers = [int(one) for one in chosen.split(",") if one.strip().isdecimal()]
-        quoted = [suggested.quotations[one - 1] for one in numbers if 0 < one <= len(suggested.quotations)] if numbers else [chosen]
+        first_two = ("1", "2")[: len(suggested.quotations)]
+        chosen = ask("Quotations that it must cite: their numbers, or words of a tool result", ",".join(first_two))
+        parts = [part.strip() for part in chosen.split(",") if part.strip()]
+        if all(part.isdecimal() for part in parts):
+            quoted = [suggested.quotations[int(part) - 1] for part in parts if 0 < int(part) <= len(suggested.quotations)]
+        else:
+            quoted = [chosen]
         answers += [f"cite={one}" for one in quoted if one]
     found = {answer.partition("=")[0] for answer in answers}
     if (lacks_mechanism and "mechanism" not in found) or (lacks_evidence and "cite" not in found):
