@@ -1,6 +1,7 @@
 """`tarsy incidents` and `tarsy routes test` in a terminal."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,12 @@ async def test_incidents_are_listed_and_shown(database_url: str, tarsy: Tarsy, t
     assert code == 0
     assert "completed (partial)" in shown
     assert "1 of 2 alerts firing, received 3 times" in shown
+    assert "\nSTATUS  SEVERITY  RECEIVED  TITLE" in re.sub(" {2,}", "  ", shown)
     assert str(taken.session_id) in shown
     assert (await run("show", str(taken.incident_id)[:8]))[1] == shown
     # What a sender writes does not command the terminal.
     assert "\x1b" not in shown
-    assert await run("list", "--state", "resolved") == (0, "There are no incidents.\n")
+    assert await run("list", "--state", "resolved") == (0, "There are no resolved incidents.\n")
     assert (await run("list", "--state", "odd"))[0] == 2
     assert await run("show", "nonsense") == (1, "There is no incident nonsense. To see their ids: tarsy incidents list\n")
 

@@ -32,9 +32,8 @@ def list_incidents(
     )
     if page["incidents"]:
         print_table(("INCIDENT", "OPENED", "STATE", "SEVERITY", "FIRING", "LAST SESSION", "COST", "TITLE"), map(_row, page["incidents"]))
-    typer.echo(
-        f"{len(page['incidents'])} of {page['total']} incidents, {page['open']} open." if page["total"] else "There are no incidents."
-    )
+    none = f"There are no {wanted} incidents." if wanted else "There are no incidents."
+    typer.echo(f"{len(page['incidents'])} of {page['total']} incidents, {page['open']} open." if page["total"] else none)
 
 
 def _row(incident: Mapping[str, Any]) -> tuple[str, ...]:
@@ -68,7 +67,7 @@ def show(
     for line in _summary(found):
         typer.echo(harmless(line))
     typer.echo()
-    print_table(("ALERT", "SEVERITY", "RECEIVED", "TITLE", "LABELS"), map(_alert, found["members"]))
+    print_table(("STATUS", "SEVERITY", "RECEIVED", "TITLE", "LABELS"), map(_alert, found["members"]))
     if found["sessions"]:
         typer.echo()
         print_table(("SESSION", "CREATED", "STATUS", "RESULT"), map(_session, found["sessions"]))
