@@ -55,10 +55,10 @@ class NotificationDelivery:
 
     async def run(self, claimed: Claimed[None], scope: RunScope) -> End | None:
         """Make one attempt, and store its result together with the end or the next time of the work."""
-        del scope  # it cancels this call
+        del scope  # the scope cancels this call from outside
         try:
             return await self._run(claimed.claim)
-        except Exception as error:  # the sender's own are results: this one cannot be read, or its result cannot be stored
+        except Exception as error:  # errors of senders arrive as NotDelivered; this is a bug or an unreadable row
             if isinstance(error, ClaimLostError) or is_transient(error):
                 raise
             log.exception("notification.broke", target=self.target, notification_id=claimed.claim.subject_id)
@@ -68,7 +68,7 @@ class NotificationDelivery:
     async def _run(self, claim: Claim) -> End | None:
         notification = await self.store.get(claim.subject_id)
         if notification is None or notification.status is not NotificationStatus.PENDING:
-            return End(RunStatus.CANCELLED, "its session or incident was erased")
+            return End(RunStatus.CANCELLED, "it was erased, or its delivery has ended")
         now = self.clock.now()
         if now >= notification.expires_at:
             await self.store.close(claim, NotificationStatus.EXPIRED, notification.error or "it could not be delivered in time")
