@@ -1,4 +1,8 @@
-"""The steps of the setup page: each is checked first, then written, then applied; a step that fails leaves everything as it was."""
+"""The steps of the setup page: each is checked first, then written, then applied.
+
+The files stay as they were if they cannot be written or the new configuration does not load. Other errors while it is applied, such as
+those of the database, leave them changed.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
