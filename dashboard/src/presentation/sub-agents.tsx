@@ -34,7 +34,7 @@ interface AgentRowProps {
 export function AgentRow({ row, title, target, repeated = false, onLink, onToggle, onBack, actionsOf }: AgentRowProps) {
   switch (row.kind) {
     case "sub-agent":
-      return <SubAgentEntry row={row} highlighted={row.call.id === target} onLink={onLink} onToggle={onToggle} actions={actionsOf?.(row.execution)} />;
+      return <SubAgentEntry row={row} highlighted={rowEvents(row).some((event) => event.id === target)} onLink={onLink} onToggle={onToggle} actions={actionsOf?.(row.execution)} />;
     case "back-to-call":
       return (
         <SubAgentIndent>

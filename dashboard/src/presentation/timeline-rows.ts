@@ -23,6 +23,8 @@ export interface SubAgentRow {
   stage: StageView;
   execution: ExecutionView;
   call: TimelineEvent;
+  /** Of the call. */
+  result: TimelineEvent | null;
   /** The conclusion of the sub-agent, once there is one. */
   report: TimelineEvent | null;
   open: boolean;
@@ -103,7 +105,7 @@ export function rowEvents(row: TimelineRow): TimelineEvent[] {
     case "tool":
       return [row.call, row.result, row.summary].filter((event) => event !== null);
     case "sub-agent":
-      return [row.call];
+      return row.result && row.result !== row.call ? [row.call, row.result] : [row.call];
     case "back-to-call":
     case "stage":
     case "agents":
@@ -171,12 +173,13 @@ export function agentRows(execution: ExecutionView, stage: StageView, events: re
 /** Replaces calls that dispatched a sub-agent by its row, followed by its own rows if it is open. */
 function withSubAgents(rows: readonly EntryRow[], stage: StageView, events: readonly TimelineEvent[], open: ReadonlySet<string>): AgentTimelineRow[] {
   return rows.flatMap((row): AgentTimelineRow[] => {
-    const call = row.kind === "tool" ? (row.call ?? row.result) : null;
+    if (row.kind !== "tool") return [row];
+    const call = row.call ?? row.result;
     const execution = call && dispatchedAgent(stage.executions, call.execution_id, call.metadata);
     if (!call || !execution) return [row];
     const own = events.filter((event) => event.execution_id === execution.id);
     const report = own.findLast((event) => event.event_type === "final_analysis") ?? null;
-    const subAgent: SubAgentRow = { kind: "sub-agent", key: row.key, stage, execution, call, report, open: open.has(execution.id) };
+    const subAgent: SubAgentRow = { kind: "sub-agent", key: row.key, stage, execution, call, result: row.result, report, open: open.has(execution.id) };
     if (!subAgent.open) return [subAgent];
     return [subAgent, ...entryRows(own).map((entry) => ({ ...entry, subAgent: execution })), { kind: "back-to-call", key: `back-${execution.id}`, stage, execution }];
   });

@@ -76,7 +76,10 @@ export function Timeline({ stages, events, currentEvent, growing, target, stageT
   useLayoutEffect(onGrowth);
   useEffect(() => onFollowing(following), [following, onFollowing]);
 
-  const select = useCallback((stageId: string, executionId: string) => setSelected((before) => new Map(before).set(stageId, executionId)), []);
+  const select = useCallback((stageId: string, executionId: string) => {
+    // The same map if nothing changes: new rows would make the effects below look for their target again.
+    setSelected((before) => (before.get(stageId) === executionId ? before : new Map(before).set(stageId, executionId)));
+  }, []);
   const toggleSideBySide = useCallback((stageId: string) => {
     setSideBySide((before) => {
       const after = new Set(before);
@@ -101,7 +104,7 @@ export function Timeline({ stages, events, currentEvent, growing, target, stageT
     const chosen = wanted.agent === undefined ? undefined : subAgents.show(wanted.agent);
     const index = wanted.agent === undefined ? rows.findIndex((row) => row.kind === "stage" && row.stage.id === stage.id) : indexOfAgent(rows, stage, wanted.agent, sideBySide.has(stage.id));
     if (index < 0) {
-      if (chosen !== undefined && selected.get(stage.id) !== chosen) select(stage.id, chosen);
+      if (chosen !== undefined) select(stage.id, chosen);
       return;
     }
     reachedStage.current = wanted;
