@@ -58,9 +58,9 @@ const COMPONENTS: Options["components"] = {
 
 export function MarkdownRenderer({ text, marks }: { text: string; marks?: Marks | undefined }) {
   const { Mark, spansOf } = marks ?? {};
-  const { text: source, taken } = useMemo(() => extractMarks(text, spansOf?.(text) ?? []), [text, spansOf]);
+  const { text: source, markTexts } = useMemo(() => extractMarks(text, spansOf?.(text) ?? []), [text, spansOf]);
   // Marks and highlighting come after the sanitiser: it would remove their elements, which are safe.
-  const rehype = useMemo((): Options["rehypePlugins"] => [rehypeSanitize, [rehypeMarks, taken], HIGHLIGHT], [taken]);
+  const rehype = useMemo((): Options["rehypePlugins"] => [rehypeSanitize, [rehypeMarks, markTexts], HIGHLIGHT], [markTexts]);
   const components = useMemo((): Options["components"] => (Mark ? { ...COMPONENTS, [MARK_TAG]: ({ children }: { children?: unknown }) => <Mark text={String(children)} /> } : COMPONENTS), [Mark]);
   return (
     <ReactMarkdown remarkPlugins={REMARK} remarkRehypeOptions={HTML_AS_TEXT} rehypePlugins={rehype} components={components}>

@@ -34,6 +34,7 @@ interface TimelineProps {
   stageTarget: StageTarget | null;
   /** Texts that the page shows in another place too. */
   repeated: ReadonlySet<string>;
+  /** Puts the event into the address of the page, and returns the address. */
   onLink: (eventId: string) => string;
   onCancelAgent: (executionId: string) => void;
   /** Whether the timeline is following its end. */
