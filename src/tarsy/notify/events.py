@@ -69,7 +69,7 @@ _SESSION = (
     .outerjoin(session_spending, session_spending.c.session_id == _session.id)
     .outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == _session.id))
 )
-# A thousand pods may be affected: a rule that names one of them should use a regular expression on another label.
+# At most 50 values per label: an incident may have a thousand pods, and a rule about one of them should match another label.
 _LABELS = sa.text(
     """
     SELECT l.key, (array_agg(DISTINCT l.value))[1:50] AS found FROM alerts a, jsonb_each_text(a.labels) l
@@ -134,10 +134,10 @@ async def read_event(
     if row is None:
         return None
     sources, fingerprints = await _first_alerts(connection, row["incident_id"]) if row["incident_id"] else ((), ())
-    named = row["slack_message_fingerprint"]
+    slack_fingerprint = row["slack_message_fingerprint"]
     event = NotificationEvent(
         kind=kind,
-        # An approval has its own.
+        # `_with_approval` sets the time of an approval.
         at=datetime.fromisoformat(payload["at"]) if "at" in payload else datetime.min.replace(tzinfo=UTC),
         title=row["title"] or alert_title(row["alert_data"], row["alert_type"]),
         severity=Severity(row["severity"] or Severity.UNKNOWN),
@@ -145,8 +145,8 @@ async def read_event(
         sources=sources,
         alert_type=row["alert_type"],
         labels=await _labels(connection, row["incident_id"]) if row["incident_id"] else {},
-        fingerprints=(named,) if named else fingerprints,
-        is_named_in_slack=named is not None,
+        fingerprints=(slack_fingerprint,) if slack_fingerprint else fingerprints,
+        is_named_in_slack=slack_fingerprint is not None,
         session_id=session_id,
         incident_id=row["incident_id"],
         reason=payload.get("waiting_reason") or payload.get("error_message") or "",
@@ -189,7 +189,7 @@ async def _with_details(
 
 
 async def _with_approval(connection: AsyncConnection, event: NotificationEvent, approval_id: str) -> NotificationEvent | None:
-    """Return the event with its approval; None if it waits no more and was to be announced."""
+    """Return the event with its approval; None if there is none any more, or the event is WAITING and its approval is no longer pending."""
     row = (await connection.execute(sa.select(approvals).where(approvals.c.id == approval_id))).mappings().first()
     approval = read(Approval, row) if row else None
     if approval is None or (event.kind is EventKind.WAITING and approval.state is not ApprovalState.PENDING):

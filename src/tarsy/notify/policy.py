@@ -93,7 +93,7 @@ def _rules(rule: NotifyRuleConfig, number: int, targets: Mapping[str, Sender]) -
     whole = NotificationRule(
         name=rule.name or f"rule {number}",
         on=frozenset(rule.on),
-        # Without that of a `system.slack` that has no token.
+        # Skips the target made from `system.slack` when its token is unset.
         to=tuple(target for target in rule.to if target in targets),
         match=tuple(matcher for line in rule.match for matcher in parse_matchers(line)),
         quiet_hours=QuietHours(start=quiet.start, end=quiet.end, zone=ZoneInfo(quiet.time_zone), afterwards=quiet.afterwards)
