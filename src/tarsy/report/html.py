@@ -21,10 +21,10 @@ from tarsy.report.report import (
     Report,
     brackets,
     cautions,
-    check_result,
     facts,
     left_out_note,
     no_analysis,
+    result_text,
     source_line,
     utc_time,
     verdict_facts,
@@ -129,7 +129,7 @@ def _rendered(text: CheckedText, report: Report) -> str:
             quotation = one.checked.citation.quotation
             words = f": “{escape(quotation)}”" if quotation else ""
             link = _linked(one.checked.citation.evidence_id, report)
-            sign = f' <span title="{escape(check_result(one))}">{_SIGN[one.checked.status]}</span>'
+            sign = f' <span title="{escape(result_text(one))}">{_SIGN[one.checked.status]}</span>'
             cited.append(f'<span class="{one.checked.status.value}">{link}{words}{sign}</span>')
         rendered += f"[{', '.join(cited)}]{rest}"
     return rendered

@@ -17,10 +17,10 @@ from tarsy.report.report import (
     Report,
     brackets,
     cautions,
-    check_result,
     facts,
     left_out_note,
     no_analysis,
+    result_text,
     source_line,
     utc_time,
     verdict_facts,
@@ -91,7 +91,7 @@ def _cited(text: CheckedText, report: Report) -> str:
         cited = (
             f"{_linked(one.checked.citation.evidence_id, report)}"
             + (f": “{one.checked.citation.quotation}”" if one.checked.citation.quotation else "")
-            + f" ({check_result(one)})"
+            + f" ({result_text(one)})"
             for one in citations
         )
         parts += (text.text[position:start], f"\\[{'; '.join(cited)}\\]")

@@ -95,18 +95,18 @@ class Report:
     @property
     def do_now(self) -> CheckedText:
         """The section *Do now* of the analysis, which a report shows directly after the verdict; empty without a verdict."""
-        return _part(self.analysis, *self._actions)
+        return _part(self.analysis, *self._do_now_span)
 
     @property
     def findings(self) -> CheckedText:
         """The analysis without *Do now*."""
-        start, end = self._actions
+        start, end = self._do_now_span
         before, after = _part(self.analysis, 0, start), _part(self.analysis, end, len(self.analysis.text))
         placed = (replace(one, shift=one.shift + start) for one in after.citations)
         return CheckedText(before.text + after.text, (*before.citations, *placed))
 
     @property
-    def _actions(self) -> tuple[int, int]:
+    def _do_now_span(self) -> tuple[int, int]:
         """The place of the section *Do now*, from its heading to the next one of its level or above."""
         start, level, position = -1, 0, 0
         for line, in_code in marked_lines(self.analysis.text if self.session.verdict else ""):
@@ -191,7 +191,7 @@ def cited_evidence(evidence: EvidenceText, texts: Sequence[CheckedText]) -> Evid
         for one in text.citations
         if one.checked.citation.evidence_id == evidence.seen.id and one.checked.status is CitationStatus.QUOTE_FOUND
     }
-    # A quotation from a fold that TARSy made is not in the text: its place is behind the end.
+    # Places beyond the end of the text are in the folded text that the agent got, which a report does not show.
     quoted = _merged(sorted(place for place in places if place and place[1] <= size))
     if size <= WHOLE_EVIDENCE:
         shown = [(0, size)]
@@ -320,7 +320,8 @@ def brackets(text: CheckedText) -> Iterator[tuple[int, int, Sequence[PlacedCitat
             position = end
 
 
-def check_result(citation: PlacedCitation) -> str:
+def result_text(citation: PlacedCitation) -> str:
+    """Return what the check of a citation found."""
     match citation.checked.status:
         case CitationStatus.QUOTE_FOUND:
             return "verified"
