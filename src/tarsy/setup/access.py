@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from tarsy.kit.clock import Clock
 
-# No letter or digit that could be mistaken for another.
+# Without 0, 1, I, L, O and U, which are mistaken for others most often.
 ALPHABET = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
 # 30^8 codes and five guesses: a stranger's chance is one in a hundred billion.
 CODE_LENGTH = 8
@@ -28,7 +28,7 @@ class SetupAccess:
         self._code: bytes | None = None
         self._attempts_left = 0
         self._ticket: bytes | None = None
-        self._open_until: datetime | None = None
+        self._ticket_expires: datetime | None = None
 
     def issue(self) -> str:
         """Return a new code, for the terminal only; it invalidates the one before."""
@@ -41,7 +41,7 @@ class SetupAccess:
         """Whether there is a code that was not used yet."""
         return self._code is not None
 
-    def open(self, code: str) -> str:
+    def exchange(self, code: str) -> str:
         """Exchange the code for a ticket.
 
         Raises:
@@ -60,12 +60,12 @@ class SetupAccess:
             )
         self._code = None
         ticket = secrets.token_urlsafe(32)
-        self._ticket, self._open_until = _digest(ticket), self._clock.now() + TICKET_LIFE
+        self._ticket, self._ticket_expires = _digest(ticket), self._clock.now() + TICKET_LIFE
         return ticket
 
     def admits(self, ticket: str) -> bool:
         """Whether this is the ticket that the code was exchanged for, and it has not expired."""
-        if self._ticket is None or self._open_until is None or self._clock.now() >= self._open_until:
+        if self._ticket is None or self._ticket_expires is None or self._clock.now() >= self._ticket_expires:
             return False
         return hmac.compare_digest(_digest(ticket), self._ticket)
 

@@ -118,8 +118,8 @@ class Drafts:
     def _directory(self) -> Path:
         return self.loaded.directory or self.settings.config_dir or DEFAULT_DIRECTORY
 
-    def key(self, variable: str, key: str, provider: str) -> list[FileChange]:
-        """Return a vendor's key and, unless it is the default anyway, its provider as the default one."""
+    def changes_for_key(self, variable: str, key: str, provider: str) -> list[FileChange]:
+        """Return the changes that set a vendor's key and, unless it is the default anyway, make its provider the default one."""
         changes = self._variables({variable: key})
         config, env = self.loaded.config, {**self.loaded.env, variable: key}
         if (config.defaults.llm_provider or choose_default_provider(config.llm_providers, env)) == provider:
@@ -131,7 +131,8 @@ class Drafts:
             raise StepRefusedError(f"{path} cannot be extended: {_sentence(error)}") from error
         return [*changes, FileChange(path, merged.text, f"{path}: defaults.llm_provider")]
 
-    def tool_server(self, recipe: Recipe, fields: Mapping[str, str]) -> list[FileChange]:
+    def changes_for_tool_server(self, recipe: Recipe, fields: Mapping[str, str]) -> list[FileChange]:
+        """Return the changes that set the variables of a recipe and, if it has an entry, add its tool server to the agents that use it."""
         loaded = self.loaded
         changes = self._variables({variable: value for variable, value in fields.items() if loaded.env.get(variable) != value})
         if recipe.entry is None:
@@ -143,7 +144,8 @@ class Drafts:
             raise StepRefusedError(f"{path} cannot be extended: {_sentence(error)}") from error
         return [*changes, FileChange(path, text, f"{path}: mcp_servers.{recipe.server}, and the agents that use it")]
 
-    def local_model(self, url: str, model: str, key: str = "") -> list[FileChange]:
+    def changes_for_local_model(self, url: str, model: str, key: str = "") -> list[FileChange]:
+        """Return the changes that make a model at an OpenAI-compatible address the default one, and set its key."""
         try:
             planned = planned_files(LOCAL, self._directory, local_model(url, model), replaced=_LOCAL_REPLACED)
             if key:

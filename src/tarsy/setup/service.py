@@ -99,7 +99,7 @@ class SetupService:
             raise StepRefusedError(f"The LLM service at {service} calls the models and has the keys. Set {variable} there and restart it.")
         backend = fitting_backend(config.defaults.llm_backend or LLMBackend.LANGCHAIN, provider)
         async with self._lock:
-            changes = Drafts(self.settings, self.loaded()).key(variable, key, name)
+            changes = Drafts(self.settings, self.loaded()).changes_for_key(variable, key, name)
             checked = await self._check_model(resolved_provider(name, provider), backend, {variable: key})
             return await self._write(changes, checked) if checked.ok else checked.without(key)
 
@@ -116,7 +116,7 @@ class SetupService:
         needed = {"api_key_env": LOCAL_KEY} if key else {}
         provider = LLMProviderConfig.model_validate({"type": "openai", "model": model, "base_url": server.base_url, **_TIMEOUTS, **needed})
         async with self._lock:
-            changes = Drafts(self.settings, self.loaded()).local_model(server.base_url, model, key)
+            changes = Drafts(self.settings, self.loaded()).changes_for_local_model(server.base_url, model, key)
             checked = await self._check_model(resolved_provider("local", provider), LLMBackend.LANGCHAIN, {LOCAL_KEY: key} if key else {})
             checked = checked.without(key) if key else checked
             return await self._write(changes, checked) if checked.ok else checked
@@ -133,7 +133,7 @@ class SetupService:
         fields = await to_thread.run_sync(checked_fields, recipe, values)
         async with self._lock:
             loaded = self.loaded()
-            changes = Drafts(self.settings, loaded).tool_server(recipe, fields)
+            changes = Drafts(self.settings, loaded).changes_for_tool_server(recipe, fields)
             found = await check_server(server_of(recipe, loaded.config), {**loaded.env, **fields})
             checked = StepOutcome(bool(found.tools), found.finding.text, found.finding.remedy, found.tools)
             for value in fields.values():
@@ -149,8 +149,8 @@ class SetupService:
                 found.setdefault(configured[name].type.value, (name, configured[name]))
         return found
 
-    async def _check_model(self, provider: ResolvedProvider, backend: LLMBackend, more: Mapping[str, str]) -> StepOutcome:
-        client = in_process_client(env={**self.loaded().env, **more})
+    async def _check_model(self, provider: ResolvedProvider, backend: LLMBackend, extra_env: Mapping[str, str]) -> StepOutcome:
+        client = in_process_client(env={**self.loaded().env, **extra_env})
         try:
             found = await check_model(provider.model, provider, backend, client)
         finally:

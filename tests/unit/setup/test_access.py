@@ -11,11 +11,11 @@ from tarsy.setup.access import MAX_ATTEMPTS, TICKET_LIFE, AccessDeniedError, Set
 def test_the_code_opens_once_however_it_is_typed() -> None:
     access = SetupAccess(FixedClock())
     code = access.issue()
-    ticket = access.open(f" {code.replace('-', ' ').lower()} ")
+    ticket = access.exchange(f" {code.replace('-', ' ').lower()} ")
     assert access.admits(ticket)
     assert not access.has_code
     with pytest.raises(AccessDeniedError, match="prints a new one"):
-        access.open(code)
+        access.exchange(code)
 
 
 def test_a_few_wrong_codes_end_it() -> None:
@@ -23,26 +23,26 @@ def test_a_few_wrong_codes_end_it() -> None:
     code = access.issue()
     for left in range(MAX_ATTEMPTS - 1, 0, -1):
         with pytest.raises(AccessDeniedError, match=f"Attempts left: {left}"):
-            access.open("WRONG-ONE")
+            access.exchange("WRONG-ONE")
     with pytest.raises(AccessDeniedError, match="no attempts are left"):
-        access.open("")
+        access.exchange("")
     with pytest.raises(AccessDeniedError, match="No setup code"):
-        access.open(code)
+        access.exchange(code)
 
 
 def test_nothing_opens_it_before_a_code_was_printed_and_no_ticket_of_another_process() -> None:
     access = SetupAccess(FixedClock())
     with pytest.raises(AccessDeniedError):
-        access.open("")
+        access.exchange("")
     other = SetupAccess(FixedClock())
-    assert not access.admits(other.open(other.issue()))
+    assert not access.admits(other.exchange(other.issue()))
     assert not access.admits("")
 
 
 def test_a_ticket_is_good_for_an_hour() -> None:
     clock = FixedClock()
     access = SetupAccess(clock)
-    ticket = access.open(access.issue())
+    ticket = access.exchange(access.issue())
     clock.at += TICKET_LIFE - timedelta(seconds=1)
     assert access.admits(ticket)
     clock.at += timedelta(seconds=1)

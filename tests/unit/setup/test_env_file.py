@@ -57,12 +57,12 @@ def test_a_variable_is_changed_in_the_file_whose_value_counts(tmp_path: Path, mo
     Path("config").mkdir()
     Path("config/tarsy.yaml").touch()
     Path("config/.env").write_text("export OPENAI_API_KEY=old\n")
-    (change,) = Drafts(Settings(env={}), load_config(None, {})).key("OPENAI_API_KEY", "sk-new", "openai-default")
+    (change,) = Drafts(Settings(env={}), load_config(None, {})).changes_for_key("OPENAI_API_KEY", "sk-new", "openai-default")
     assert (change.path, read(change.text)) == (Path("config/.env"), {"OPENAI_API_KEY": "sk-new"})
 
 
 def test_a_file_keeps_its_own_line_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path(".env").write_bytes(b"# ours\r\nA=1\r\n")
-    write_all(Drafts(Settings(env={}), load_config(None, {})).key("OPENAI_API_KEY", "sk-new", "openai-default"))
+    write_all(Drafts(Settings(env={}), load_config(None, {})).changes_for_key("OPENAI_API_KEY", "sk-new", "openai-default"))
     assert Path(".env").read_bytes() == b"# ours\r\nA=1\r\nOPENAI_API_KEY=sk-new\r\n"

@@ -84,7 +84,7 @@ async def open_setup(
 ) -> None:
     """Exchange the code from the terminal for a cookie that opens the steps below for an hour. A code works once."""
     try:
-        ticket = setup.access.open(typed.code)
+        ticket = setup.access.exchange(typed.code)
     except AccessDeniedError as error:
         log.warning("setup.refused", peer=request_origin.get())
         raise RequestRefusedError(ProblemKind.FORBIDDEN, str(error)) from error
