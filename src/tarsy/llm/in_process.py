@@ -82,7 +82,10 @@ def in_process_client(
     replay_speed: float = 0.0,
     policy: CallRetryPolicy | None = None,
 ) -> InProcessLLMClient:
-    """Return a client with all providers. Keys are looked up in `env` at each call; `recordings` loads what a replay provider names."""
+    """Return a client with all providers. Keys are looked up in `env` at each call.
+
+    `recordings` loads what a replay provider names. `replay_speed` 0 plays it without pauses, 1 as fast as the recorded model was.
+    """
 
     def make(wanted: Implementation) -> Provider:
         retries = policy or CallRetryPolicy()

@@ -84,14 +84,14 @@ class AnthropicProvider:
         model = await self._models.get(ModelKey(access, request.provider.model))
 
         async def attempt() -> AsyncGenerator[Signal]:
-            received = ClaudeAnswer(request.tools)
+            answer = ClaudeAnswer(request.tools)
             async with await self._send(request, model) as events:
                 async for event in events:
-                    for signal in received.signals(event):
+                    for signal in answer.signals(event):
                         yield signal
-            for signal in received.ending():
+            for signal in answer.ending():
                 yield signal
-            if (turn := received.turn()) is not None:
+            if (turn := answer.turn()) is not None:
                 self._memory.keep(conversation_of(request), *turn)
 
         async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:

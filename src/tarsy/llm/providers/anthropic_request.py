@@ -7,7 +7,7 @@ from typing import Any
 from tarsy.domain.conversation import ConversationMessage, Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
-from tarsy.llm.providers.provider import Block, TurnMemory, conversation_of, longest_answer, restored_blocks, turn_key
+from tarsy.llm.providers.provider import Block, TurnMemory, conversation_of, output_token_limit, restored_blocks, turn_key
 from tarsy.llm.tool_dialect import arguments_object, declaration
 
 # Half of an answer at most goes to thinking where the vendor wants a number.
@@ -32,7 +32,7 @@ def request_body(
     def recall(message: ConversationMessage) -> tuple[Block, ...] | None:
         return memory.recall(conversation_of(request), turn_key(message))
 
-    longest = longest_answer(request, profile)
+    longest = output_token_limit(request, profile)
     body = {
         "model": request.provider.model,
         "max_tokens": longest or usual_length,

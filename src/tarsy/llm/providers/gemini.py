@@ -91,13 +91,13 @@ class GeminiProvider:
         contents, config = gemini_request.contents(request, self._memory), gemini_request.config(request)
 
         async def attempt() -> AsyncGenerator[Signal]:
-            received = GeminiAnswer(request.tools)
-            answering = await models.generate_content_stream(model=request.provider.model, contents=contents, config=config)
-            async with vendor_stream(answering) as stream:
+            answer = GeminiAnswer(request.tools)
+            responses = await models.generate_content_stream(model=request.provider.model, contents=contents, config=config)
+            async with vendor_stream(responses) as stream:
                 async for response in stream:
-                    for signal in received.signals(response):
+                    for signal in answer.signals(response):
                         yield signal
-            if (turn := received.turn()) is not None:
+            if (turn := answer.turn()) is not None:
                 self._memory.keep(conversation_of(request), *turn)
 
         async with aclosing(stream_answer(attempt, request.provider, self._policy, access.censor)) as chunks:

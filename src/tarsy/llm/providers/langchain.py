@@ -58,11 +58,11 @@ class LangChainProvider:
         self, key: ModelKey, model: ChatModel, request: GenerateInput, send: Callable[[], AsyncGenerator[Any]]
     ) -> AsyncGenerator[Signal]:
         while True:
-            received = LangChainAnswer(request.tools, thinks_in_text=not model.uses_responses)
+            answer = LangChainAnswer(request.tools, thinks_in_text=not model.uses_responses)
             try:
                 async with vendor_stream(send()) as stream:
                     async for chunk in stream:
-                        for signal in received.signals(chunk):
+                        for signal in answer.signals(chunk):
                             yield signal
             except Exception as error:
                 if key in self._without_summaries or not refuses_summaries(error):
@@ -71,9 +71,9 @@ class LangChainProvider:
                 log.warning("llm.reasoning_summary.refused", model=key.model, reason=key.access.censor(str(error)))
             else:
                 break
-        for signal in received.ending():
+        for signal in answer.ending():
             yield signal
-        if (turn := received.turn()) is not None:
+        if (turn := answer.turn()) is not None:
             self._memory.keep(conversation_of(request), *turn)
 
 

@@ -9,7 +9,7 @@ from tarsy.domain.conversation import Role
 from tarsy.domain.llm import GenerateInput
 from tarsy.domain.tool import ToolDefinition, vendor_name
 from tarsy.llm.providers.langchain_models import ChatModel
-from tarsy.llm.providers.provider import Block, TurnMemory, conversation_of, longest_answer, restored_blocks, turn_key
+from tarsy.llm.providers.provider import Block, TurnMemory, conversation_of, output_token_limit, restored_blocks, turn_key
 from tarsy.llm.tool_dialect import arguments_object, declaration
 
 
@@ -48,7 +48,7 @@ def tools(definitions: Sequence[ToolDefinition]) -> list[dict[str, Any]]:
 
 def options(request: GenerateInput, model: ChatModel, *, summaries: bool) -> dict[str, Any]:
     """Return the options of this call. Without `summaries`, a model behind the Responses API does not report its reasoning."""
-    longest = longest_answer(request, cast("Mapping[str, Any]", model.chat.profile or {}))
+    longest = output_token_limit(request, cast("Mapping[str, Any]", model.chat.profile or {}))
     limit = {} if longest is None else {"max_tokens": longest}
     if not model.uses_responses:
         return limit

@@ -17,8 +17,8 @@ from tarsy.llm.access import Access
 
 # The time between two turns of one execution is well below this, in seconds.
 TIME_TO_LIVE = 3600.0
-# The longest answer of a model that LangChain has no profile of.
-UNKNOWN_ANSWER = 8_192
+# The most tokens to ask a model for that LangChain has no profile of.
+DEFAULT_MAX_OUTPUT_TOKENS = 8_192
 # SDKs want a key also for a server that asks for none.
 NO_KEY = "none"
 
@@ -110,7 +110,7 @@ async def vendor_stream(stream: AsyncGenerator[T]) -> AsyncGenerator[AsyncGenera
 
 
 def turn_key(message: ConversationMessage) -> str:
-    """Identify an assistant's turn by the ids of its calls, or one without calls by its text, which may have been masked since."""
+    """Identify an assistant's turn by the ids of its calls, or one without calls by its text: if that was masked since, the turn is not found."""
     return key_of(tuple(call.id for call in message.tool_calls), message.content)
 
 
@@ -121,7 +121,7 @@ def key_of(call_ids: tuple[str, ...], text: str) -> str:
 
 
 def conversation_of(request: GenerateInput) -> str:
-    """Identify the conversation of an execution with one model: one to which it falls back cannot read what the first wants back."""
+    """Identify the conversation of an execution with one model. A fallback model has its own, as it cannot use the first model's signatures."""
     return f"{request.execution_id} {request.provider.name} {request.provider.model}"
 
 
@@ -132,7 +132,7 @@ class TurnMemory(Generic[T]):
     """
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
-        # Unbounded: the number of running conversations is bounded, and the vendor would refuse one that lost its signatures.
+        # Unbounded: the number of running conversations is bounded, and one that lost its signatures goes on without its earlier thinking.
         self._conversations: TTLCache[str, dict[str, T]] = TTLCache(math.inf, TIME_TO_LIVE, timer)
 
     def recall(self, conversation: str, key: str) -> T | None:
@@ -169,8 +169,11 @@ def restored_blocks(text: str, calls: Mapping[str, Block], remembered: Sequence[
             replaced = True
 
 
-def longest_answer(request: GenerateInput, profile: Mapping[str, Any]) -> int | None:
-    """Return the limit to send, or None if the call is not limited. Vendors refuse a limit above the model's own."""
+def output_token_limit(request: GenerateInput, profile: Mapping[str, Any]) -> int | None:
+    """Return the limit to send, or None if the call is not limited.
+
+    Vendors refuse a limit above the model's own, which is in `profile`, LangChain's description of the model.
+    """
     if request.max_output_tokens is None:
         return None
-    return min(request.max_output_tokens, int(profile.get("max_output_tokens") or UNKNOWN_ANSWER))
+    return min(request.max_output_tokens, int(profile.get("max_output_tokens") or DEFAULT_MAX_OUTPUT_TOKENS))
