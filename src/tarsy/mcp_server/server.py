@@ -51,7 +51,7 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
 
 # Many clients give up on a call after 60 s.
 WAIT_SECONDS = 50
-# For so long, a revoked token may still receive the result of its last call.
+# Limits how long the call of a token that is revoked meanwhile can still get its result.
 MOST_WAIT_SECONDS = 600
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
@@ -83,7 +83,7 @@ def permitted(ctx: Context, operation: str, failure: type[MCPServerError] = Tool
     identity: Identity | None = request.state.identity
     try:
         require(operation, identity)
-        _require_no_circle(ctx, operation)
+        _refuse_writes_of_agents(ctx, operation)
         yield Caller(services, identity.author if identity else ANONYMOUS)
     except Exception as error:
         problem = problem_response(error).problem
@@ -92,7 +92,7 @@ def permitted(ctx: Context, operation: str, failure: type[MCPServerError] = Tool
         raise failure(problem.detail) from error
 
 
-def _require_no_circle(ctx: Context, operation: str) -> None:
+def _refuse_writes_of_agents(ctx: Context, operation: str) -> None:
     """Refuse everything but reading to agents of this or another TARSy: what they start could start them again."""
     if AGENT_CALL in (ctx.request_context.meta or {}) and REQUIRED_ROLES[operation] is not AccessRole.VIEWER:
         raise RequestRefusedError(ProblemKind.FORBIDDEN, "An agent of TARSy may read here, but not start or change an investigation.")
@@ -178,6 +178,7 @@ async def ask(ctx: Context, session_id: SessionId, question: QuestionText, wait_
             return (await message()).status.is_final
 
         def is_end(event: Event) -> bool:
+            # Of the events about a question, only the one of its end has `work`.
             return event["type"] == LiveEventType.CHAT_MESSAGE and event["message_id"] == message_id and "work" in event
 
         await wait_for_end(services.live, str(session_id), wait_seconds, has_ended=has_ended, is_end=is_end, report=ctx.report_progress)
