@@ -45,7 +45,7 @@ class ProcessGauges:
 def show_installation(metrics: InstallationMetrics, overview: Overview | None) -> None:
     """Set the gauges of the whole installation, or clear them: only the process that has an overview reports them."""
     # Cleared each time: a priority or a role that no longer exists must not keep its last value.
-    for gauge in metrics.labels:
+    for gauge in metrics.label_names:
         gauge.clear()
     if overview is None:
         return

@@ -1,4 +1,4 @@
-"""Metrics of HTTP requests, webhooks and live notifications."""
+"""Metrics of HTTP requests, webhooks and the database's notifications."""
 
 from datetime import datetime
 from time import perf_counter
@@ -58,14 +58,14 @@ class CountedIntake:
 
 
 class EventLag:
-    """Measures the time from a session's status change, by any process, to its notification in this one."""
+    """Measures the time from a session's status change, by any process, to the database's notification of it in this one."""
 
     def __init__(self, metrics: ProcessMetrics, clock: Clock) -> None:
         self._seconds = metrics.event_lag
         self._clock = clock
 
     def on_notification(self, text: str) -> None:
-        # Most notifications are of other channels, and are not worth parsing.
+        # Most notifications of the database are about other channels, and not worth parsing.
         if SESSIONS_CHANNEL not in text[:200]:
             return
         message: dict[str, Any] = orjson.loads(text)

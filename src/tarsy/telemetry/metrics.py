@@ -38,25 +38,25 @@ class BoundedLabel:
 
 
 class MetricGroup:
-    """Creates metrics in one registry. `labels` has the label names of each, for the reference page."""
+    """Creates metrics in one registry. `label_names` has those of each, for the reference page."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
-        self.labels: dict[Counter | Gauge | Histogram, Sequence[str]] = {}
+        self.label_names: dict[Counter | Gauge | Histogram, Sequence[str]] = {}
 
     def counter(self, name: str, documentation: str, *labels: str) -> Counter:
         metric = Counter(name, documentation, labels, registry=self._registry)
-        self.labels[metric] = labels
+        self.label_names[metric] = labels
         return metric
 
     def gauge(self, name: str, documentation: str, *labels: str, across_processes: GaugeMode) -> Gauge:
         metric = Gauge(name, documentation, labels, registry=self._registry, multiprocess_mode=across_processes)
-        self.labels[metric] = labels
+        self.label_names[metric] = labels
         return metric
 
     def histogram(self, name: str, documentation: str, *labels: str, buckets: Sequence[float]) -> Histogram:
         metric = Histogram(name, documentation, labels, buckets=buckets, registry=self._registry)
-        self.labels[metric] = labels
+        self.label_names[metric] = labels
         return metric
 
 

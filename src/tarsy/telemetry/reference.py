@@ -30,7 +30,7 @@ def render() -> str:
 
 def _table(title: str, group: MetricGroup) -> str:
     rows: list[str] = []
-    for metric, labels in group.labels.items():
+    for metric, labels in group.label_names.items():
         family = next(iter(metric.describe()))
         # Prometheus shows counters with this suffix.
         name = f"{family.name}_total" if family.type == "counter" else family.name
