@@ -10,11 +10,15 @@ from dataclasses import dataclass
 PIPE_BYTES = 64 * 1024
 
 
+class ServerFloodError(Exception):
+    """A server writes more than any that works: a line that is too long, or too much without an answer. Nothing more of it is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class LineHandler:
     """Receives the lines of a server with their sizes. Of a line above `longest` it gets only the ends.
 
-    `on_end` is called after the last line, with the reason unless the server closed its end. A line above `limit` is such a reason.
+    `on_end` is called after the last line, with the reason unless the server closed its end: a ServerFloodError after a line above `limit`.
     """
 
     on_line: Callable[[bytes, int], None]
@@ -83,7 +87,7 @@ class LineReader:
             # As the handler does not parse it, its ends suffice: they tell which request it answers.
             del self._parts[1:-1]
         if self._size > self._handler.limit:
-            self._give_up(OverflowError(f"a line of more than {self._handler.limit} bytes"))
+            self._give_up(ServerFloodError(f"a line of more than {self._handler.limit} bytes"))
         elif complete:
             self._handle_next(loop)
 

@@ -15,7 +15,7 @@ import orjson
 
 from tarsy.kit.json_limits import has_more_values
 from tarsy.kit.text import whole_characters
-from tarsy.tools.pipes import LineHandler
+from tarsy.tools.pipes import LineHandler, ServerFloodError
 from tarsy.tools.server_process import END_SECONDS, ServerProcess, server_process
 
 # Variables of ours that every program may expect; the configuration names all others.
@@ -68,7 +68,7 @@ class Link:
         self._closed = False
         self._unanswered = 0
         self._stderr_ended = False
-        # Runs from the end of stdout to the end of stderr.
+        # Set after stdout ended, while stderr may still bring the reason.
         self._waiting_for_stderr: asyncio.TimerHandle | None = None
         # An error of ours while handling a line.
         self.error: Exception | None = None
@@ -100,7 +100,7 @@ class Link:
         if self._on_message is None or self._closed:
             return
         if self._unanswered >= MAX_UNANSWERED:
-            raise OverflowError(f"more than {MAX_UNANSWERED} messages without an answer")
+            raise ServerFloodError(f"more than {MAX_UNANSWERED} messages without an answer")
         message = parse_message(line, size)
         self._unanswered = 0 if message is not None and "method" not in message else self._unanswered + 1
         if message is not None:
@@ -113,7 +113,7 @@ class Link:
             self._on_stderr(line.decode(errors="replace").rstrip())
 
     def _end_stdout(self, reason: Exception | None) -> None:
-        if isinstance(reason, OverflowError):
+        if isinstance(reason, ServerFloodError):
             self._on_stray_stdout(f"{reason}; the connection was given up")
         elif reason is not None:
             self.error = reason
@@ -124,7 +124,7 @@ class Link:
 
     def _end_stderr(self, reason: Exception | None) -> None:
         self._stderr_ended = True
-        if isinstance(reason, OverflowError):
+        if isinstance(reason, ServerFloodError):
             self._on_stderr("a line too long to show; what follows is not shown")
         elif reason is not None:
             self.error = reason

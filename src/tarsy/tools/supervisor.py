@@ -47,7 +47,7 @@ CHUNK = 1 << 16
 LIBC = ctypes.CDLL(None)
 PRCTL = LIBC.prctl if LINUX else None
 # Whether the kernel lists the children of a process.
-LISTS = os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - `pathlib` is large
+KERNEL_LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")  # noqa: PTH110 - `pathlib` is large
 
 
 def prctl(option: int, value: int) -> None:
@@ -94,7 +94,7 @@ def walked_children() -> dict[int, list[int]]:
 
 def children_lookup() -> Callable[[int], Iterable[int]]:
     """Return a function from a process to its children as of now; the kernel's lists save a walk over all processes."""
-    if LISTS:
+    if KERNEL_LISTS_CHILDREN:
         return listed_children
     children = walked_children()
     return lambda pid: children.get(pid, ())
@@ -166,7 +166,7 @@ class Ending:
         self._deadlines: dict[int, float] = {}
 
     def terminate(self, pids: Iterable[int], deadline: float) -> None:
-        """Send SIGTERM to new processes, and SIGKILL to those whose deadline, set then, has passed."""
+        """Send SIGTERM to new processes, and SIGKILL to those whose deadline, set at their SIGTERM, has passed."""
         for pid in pids:
             if pid not in self._deadlines:
                 self._deadlines[pid] = deadline

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tarsy.tools.pipes import PIPE_BYTES, LineHandler, LineReader, PipeWriter
+from tarsy.tools.pipes import PIPE_BYTES, LineHandler, LineReader, PipeWriter, ServerFloodError
 
 LOOPS = [False, True] if find_spec("uvloop") is not None else [False]
 LONGEST = 512 * 1024
@@ -135,7 +135,7 @@ async def test_a_line_without_an_end_is_given_up_and_what_follows_it_is_read_int
     lines.start(received.reader)
     out.send(b"x" * (LIMIT + 1), received.ended.set)
     await ended(received)
-    assert isinstance(received.why, OverflowError)
+    assert isinstance(received.why, ServerFloodError)
     out.send(b"\n" * LIMIT, received.ended.set)
     with anyio.fail_after(60):
         while is_full(writing):

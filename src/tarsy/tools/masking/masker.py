@@ -33,7 +33,7 @@ ALWAYS_MASKED: tuple[ListedRule, ...] = (
 
 _RULES: dict[str, ListedRule] = {
     "certificate": (patterns.mask_certificates, patterns.CERTIFICATES),
-    "token": (patterns.mask_bearer, patterns.BEARERS),
+    "token": (patterns.mask_credentials, patterns.CREDENTIALS),
     "ssh_key": (patterns.mask_ssh_keys, patterns.SSH_KEYS),
 }
 

@@ -26,7 +26,7 @@ _ARMOUR = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*+")
 _BREAKS = re.compile(r"\\+[nr]|\s")
 
 _SSH_KEY = re.compile(r"(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp\d{3}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/]{16,}={0,3}")
-# Each begins with a literal, so that the matcher can skip ahead.
+# Each begins with a literal, so that the matcher can skip ahead. `Bearer`, `Basic` and `Cookie` lack their first letter, which may be small.
 _BEARER = re.compile(r"earer[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/-]{16,}=*)")
 _BASIC = re.compile(r"asic (?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/])")
 _JWT = re.compile(r"(?P<value>eyJ(?<![\w-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{4,}+(?:\.[A-Za-z0-9_-]*)?)")
@@ -49,12 +49,13 @@ _HASH = re.compile(
     r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|(?:1|5|6|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}"
     r"|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,86}\$[./A-Za-z0-9]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$[\w=,]{5,60}\$[\w+/]{8,128}\$[\w+/]{16,256})"
 )
-# Literals of which one is in every text that the rule of that name masks.
+# Literals of which one is in every text that `mask_<name>` masks.
 PRIVATE_KEYS = ("PRIVATE", "PuTTY-User")
 CERTIFICATES = ("-----BEGIN",)
 SSH_KEYS = ("AAAA",)
 PASSWORD_HASHES = ("$",)
 EMAILS = ("@",)
+# The same for `_IDENTIFIED`.
 IDENTIFIED = ("IDENTIFIED", "identified", "Identified")
 # From its `@` on.
 _DOMAIN = re.compile(r"@(?=([A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}([A-Za-z]{2,24}))(?![\w-]))")
@@ -131,7 +132,7 @@ def _is_login(value: str) -> bool:
     return b":" in _decoded(value)
 
 
-_CREDENTIALS = (
+_CREDENTIAL_KINDS = (
     _Credential(("eyJ",), _JWT, "token", _is_jwt),
     _Credential(("earer",), _BEARER, "token", lambda value: any(map(str.isdigit, value))),
     _Credential(("asic",), _BASIC, "token", _is_login),
@@ -142,13 +143,13 @@ _CREDENTIALS = (
     _Credential(IDENTIFIED, _IDENTIFIED, "password"),
     _Credential(("-u",), _CURL_USER, "password"),
 )
-BEARERS = tuple(literal for each in _CREDENTIALS for literal in each.literals)
+CREDENTIALS = tuple(literal for each in _CREDENTIAL_KINDS for literal in each.literals)
 
 
-def mask_bearer(tagged: TaggedText) -> str:
+def mask_credentials(tagged: TaggedText) -> str:
     """Mask credentials in headers, cookies and command lines, and JSON Web Tokens anywhere."""
     text = tagged.text
-    for credential in _CREDENTIALS:
+    for credential in _CREDENTIAL_KINDS:
         if any(literal in text for literal in credential.literals):
             text = credential.pattern.sub(partial(_with_masked_value, tagged, credential), text)
     return text
@@ -247,7 +248,7 @@ def _masked(mask: Callable[[str], str], text: str, spans: Iterator[Span]) -> str
     done = 0
     for start, stop in spans:
         if start >= done and not is_placeholder(text[start:stop]):
-            # As a Secret has it: in an address, some characters are escaped.
+            # Unescaped, so that its tag equals that of the same password in a Kubernetes Secret.
             parts += [text[done:start], mask(unquote(text[start:stop]))]
             done = stop
     return "".join((*parts, text[done:])) if parts else text
