@@ -199,6 +199,7 @@ async def _maintain(
 def _apply(infrastructure: Infrastructure, new: Configured, running: Application) -> None:
     """Use the new configuration for everything that begins from now on; running sessions keep the one they began with."""
     # Everything that can fail is built first, before anything changes.
+    # Health, live and setup outlive a reload: they depend on no configuration, and have open streams and a lock.
     kept = running.services
     services = replace(
         build_services(infrastructure, new, running.pool, running.reload), health=kept.health, live=kept.live, setup=kept.setup

@@ -76,7 +76,7 @@ from tarsy.wiring.infrastructure import Infrastructure, Overrides
 from tarsy.wiring.installation import Installation, SampleChains, probes, recorded_alert, sample_incidents, worker_items
 from tarsy.wiring.reload import Reload
 
-# Who reloaded, in the audit log, after the setup page wrote files; the entry next to it has the person.
+# The actor in the audit log of reloads by the setup page; the person is in the entry beside it.
 SETUP = "setup"
 
 
@@ -183,7 +183,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         tags=partial(session_tag, infrastructure.database.masking_key),
         clock=clock,
     )
-    notified, store = infrastructure.telemetry.metrics.work.notifications, NotificationRepository(engine)
+    notification_counter, store = infrastructure.telemetry.metrics.work.notifications, NotificationRepository(engine)
     deliveries = [
         NotificationDelivery(
             target=name,
@@ -191,7 +191,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
             notification_rules=configured.notifications.rules,
             store=store,
             clock=clock,
-            count=lambda target, result: notified.labels(target, result).inc(),
+            count=lambda target, result: notification_counter.labels(target, result).inc(),
         )
         for name, sender in configured.notifications.targets.items()
     ]

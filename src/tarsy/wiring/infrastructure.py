@@ -56,8 +56,7 @@ class Overrides:
     tools: ToolServers | None = None
     mask: Mask | None = None
     auth: AuthSettings | None = None
-    # The sessions of the command that the process serves, to which more may be added. It works on these only, and leaves all else that is
-    # done for the installation to its replicas.
+    # None: serve all work. Otherwise only these sessions, to which the command of the process may add more, and no recovery or upkeep.
     own_sessions: Collection[str] | None = None
     # Where agents request approvals: the database, as usual, or another store; None: no person can be asked.
     approvals: ApprovalStore | Literal["stored"] | None = "stored"
@@ -86,6 +85,7 @@ class Tools:
 class Infrastructure:
     """What all work and all requests of a process share."""
 
+    # The id of this process, named as in the API.
     pod_id: str
     # Looked up at each use and updated by a reload.
     env: dict[str, str]

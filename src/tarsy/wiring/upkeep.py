@@ -62,7 +62,7 @@ class Retention:
             )
 
 
-# Reservations are released when calls end; a session that waits for one has waited for minutes already.
+# Reservations are released when calls end; a session that waits for one has waited for minutes, so half a minute more does not matter.
 BUDGET_CHECK_SECONDS = 30.0
 
 
