@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from tarsy.cli.environment import ServerUrl, Token
-from tarsy.cli.terminal import harmless, minute, short_id
+from tarsy.cli.terminal import minute, short_id, without_control_characters
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -28,7 +28,7 @@ def list_approvals(
     wanted = "" if state == "all" else parse_choice(ApprovalState, "state", state)
     found = call_server(url, token, lambda client: client.approvals(wanted))
     for one in found:
-        typer.echo(harmless(_text(one)))
+        typer.echo(without_control_characters(_text(one)))
     if not found:
         typer.echo("No approvals.")
 
@@ -51,7 +51,7 @@ def _decide(approval: str, decision: str, reason: str, url: str | None, token: s
     async def decide(client: TarsyClient) -> dict[str, Any]:
         return await client.decide_approval(await client.approval_id(approval), decision, reason)
 
-    typer.echo(harmless(_text(call_server(url, token, decide))))
+    typer.echo(without_control_characters(_text(call_server(url, token, decide))))
 
 
 def _text(one: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import anyio
 import typer
 
 from tarsy.cli.environment import ServerUrl, Token
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import without_control_characters
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -133,7 +133,7 @@ def init(
         before = file.path.read_text(encoding="utf-8", errors="replace") if file.path.exists() else file.text
         lines = before.splitlines(keepends=True), file.text.splitlines(keepends=True)
         changes += "".join(unified_diff(*lines, str(file.path), f"{file.path} (new)"))
-    typer.echo(harmless(changes), nl=False)
+    typer.echo(without_control_characters(changes), nl=False)
     if changes and not yes and sys.stdin.isatty():
         typer.confirm("Make these changes?", abort=True)
     directory.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def try_out(
     policy = policy_of(loaded.config, loaded.env)
     delivery = parse_delivery(parse_request(text, {"content-type": "application/json"}), source, policy.mappings)
     for line in explain(delivery, policy, datetime.now(UTC)):
-        typer.echo(harmless(line))
+        typer.echo(without_control_characters(line))
 
 
 _REPORTED = {"added": "Added", "changed": "Changed", "removed": "Removed", "at_next_start": "At the next start"}

@@ -9,7 +9,7 @@ import anyio
 import typer
 
 from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Token, process_settings
-from tarsy.cli.terminal import harmless, minute
+from tarsy.cli.terminal import minute, without_control_characters
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -128,6 +128,8 @@ def resume(
 def _print_pauses(left: Sequence[Mapping[str, Any]]) -> None:
     for one in left:
         reason = f": {one['reason']}" if one["reason"] else ""
-        typer.echo(harmless(f"{one['chain_id'] or 'everything'}: paused by {one['actor']}{reason}, since {minute(one['since'])}"))
+        typer.echo(
+            without_control_characters(f"{one['chain_id'] or 'everything'}: paused by {one['actor']}{reason}, since {minute(one['since'])}")
+        )
     if not left:
         typer.echo("Nothing is paused.")

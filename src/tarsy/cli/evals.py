@@ -11,7 +11,7 @@ import anyio
 import typer
 
 from tarsy.cli.environment import ConfigDir, DatabaseUrl, DataDir, ServerUrl, Session, Token, process_settings
-from tarsy.cli.terminal import harmless, print_table
+from tarsy.cli.terminal import print_table, without_control_characters
 
 if TYPE_CHECKING:
     from tarsy.evals.cases import Case
@@ -104,23 +104,27 @@ def run(  # noqa: PLR0913 - the options of a command
         jobs=jobs,
         chain_id=chain,
         budget=read_budget(budget) if budget else None,
+        # A configured provider is the same for every case.
         judge=find_models(loaded, [judge])[0].provider(cases[0]) if judge else None,
         fork_at=fork,
         challenge=challenge,
     )
 
     def progress(trial: "Trial", number: int, count: int) -> None:
-        typer.echo(harmless(progress_line(trial, number, count)))
+        typer.echo(without_control_characters(progress_line(trial, number, count)))
 
     output.mkdir(parents=True, exist_ok=True)
     outcome = anyio.run(run_evals, settings, plan, TrialFile(output / "trials.jsonl"), progress)
     report = report_of(outcome.trials, before, version=__version__, created_at=datetime.now(UTC), left_out=outcome.left_out)
-    gaming = report.limited_to(ADVERSARIES)
-    for line in (*as_lines(report.limited_to({one.model for one in report.summaries} - {*ADVERSARIES})), *adversary_lines(gaming)):
-        typer.echo(harmless(line))
+    adversary_report = report.limited_to(ADVERSARIES)
+    for line in (
+        *as_lines(report.limited_to({one.model for one in report.summaries} - {*ADVERSARIES})),
+        *adversary_lines(adversary_report),
+    ):
+        typer.echo(without_control_characters(line))
     for path in write_reports(report, output):
         typer.echo(f"wrote {path}")
-    raise typer.Exit(1 if report.is_regression or gaming.can_be_gamed else 0)
+    raise typer.Exit(1 if report.is_regression or adversary_report.can_be_gamed else 0)
 
 
 @app.command("compare")
@@ -138,7 +142,7 @@ def compare(
         typer.echo("Nothing to compare: the two have no model in common.", err=True)
         raise typer.Exit(2)
     for line in (line for comparison in found for line in comparison_lines(comparison)):
-        typer.echo(harmless(line))
+        typer.echo(without_control_characters(line))
     raise typer.Exit(1 if any(one.is_regression for one in found) else 0)
 
 
@@ -214,7 +218,7 @@ def _completed(description: "Description", suggested: "SuggestedAnswers", *, yes
         answers += [f"not={wrong}"] if wrong else []
     if lacks_evidence:
         for number, quotation in enumerate(() if yes else suggested.quotations, start=1):
-            typer.echo(harmless(f"  {number}  {quotation}"))
+            typer.echo(without_control_characters(f"  {number}  {quotation}"))
         first_two = ("1", "2")[: len(suggested.quotations)]
         chosen = ask("Quotations that it must cite: their numbers, or words of a tool result", ",".join(first_two))
         parts = [part.strip() for part in chosen.split(",") if part.strip()]

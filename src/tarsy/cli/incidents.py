@@ -7,7 +7,7 @@ import typer
 
 from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Token
 from tarsy.cli.reviews import triage_lines
-from tarsy.cli.terminal import cost_text, harmless, minute, parse_choice, print_table, session_status, short_id
+from tarsy.cli.terminal import cost_text, minute, parse_choice, print_table, session_status, short_id, without_control_characters
 
 app = typer.Typer(no_args_is_help=True)
 Incident = Annotated[str, typer.Argument(metavar="INCIDENT", help="The incident's id, or the first digits of it.")]
@@ -65,7 +65,7 @@ def show(
 
     found = call_server_or_database(read, url=url, token=token, database_url=database_url, data_dir=data_dir)
     for line in _summary(found):
-        typer.echo(harmless(line))
+        typer.echo(without_control_characters(line))
     typer.echo()
     print_table(("STATUS", "SEVERITY", "RECEIVED", "TITLE", "LABELS"), map(_alert, found["members"]))
     if found["sessions"]:

@@ -11,7 +11,7 @@ from rich.status import Status
 from rich.text import Text
 
 from tarsy.cli.client import OVERFLOW, TarsyClient, connect
-from tarsy.cli.terminal import cost_text, harmless, object_name
+from tarsy.cli.terminal import cost_text, object_name, without_control_characters
 from tarsy.settings import Settings
 
 _MARKS = {
@@ -73,7 +73,7 @@ class LiveView:
 
     def _agent(self, entry: dict[str, Any]) -> str:
         name = self._agents.get(entry.get("execution_id") or "")
-        return f"[{harmless(name)}] " if name else ""
+        return f"[{without_control_characters(name)}] " if name else ""
 
     def show(self, event: dict[str, Any]) -> None:
         match event.get("type"):
@@ -86,10 +86,10 @@ class LiveView:
             case "stream.chunk":
                 text = self._text.get(event["event_id"], "")[: event["offset"]] + event["delta"]
                 self._text[event["event_id"]] = text
-                tail = harmless(" ".join(text.split())[-80:])
+                tail = without_control_characters(" ".join(text.split())[-80:])
                 self._status.update(Text(self._agent(self._events.get(event["event_id"], {})) + tail, style="dim"))
             case "session.status" if event["status"] == "waiting":
-                self._status.update(Text(harmless(f"waiting: {event.get('waiting_reason') or 'it continues by itself'}")))
+                self._status.update(Text(without_control_characters(f"waiting: {event.get('waiting_reason') or 'it continues by itself'}")))
             case _:
                 pass
 
@@ -139,7 +139,7 @@ class LiveView:
         words = " ".join(str(entry["content"]).split())
         if entry["event_type"] in {"llm_tool_call", "tool_result"}:
             words = f"{_tool(entry)} {words}"
-        words = harmless(words)
+        words = without_control_characters(words)
         line.append(words if len(words) <= _LONGEST_LINE else words[:_LONGEST_LINE] + "…")
         self._console.print(line)
 
@@ -212,7 +212,11 @@ async def answer_question(client: TarsyClient, session_id: str, question: str, c
         own = entries[0]["execution_id"]
         if (entry["execution_id"], entry["event_type"], entry["status"]) == (own, "final_analysis", "completed"):
             answer = entry["content"]
-    console.print(Markdown(harmless(answer)) if answer else Text(harmless(asked["error_message"] or "No answer."), style="red"))
+    console.print(
+        Markdown(without_control_characters(answer))
+        if answer
+        else Text(without_control_characters(asked["error_message"] or "No answer."), style="red")
+    )
     return bool(answer)
 
 
@@ -228,14 +232,14 @@ def print_end(console: Console, session: dict[str, Any]) -> None:
     print_recorded(console, session)
     print_verdict(console, session)
     if session.get("executive_summary"):
-        console.print(Panel(Markdown(harmless(session["executive_summary"])), title="Summary", border_style="green"))
+        console.print(Panel(Markdown(without_control_characters(session["executive_summary"])), title="Summary", border_style="green"))
     if session.get("final_analysis"):
         partial = " (partial)" if session.get("analysis_is_partial") else ""
-        console.print(Panel(Markdown(harmless(session["final_analysis"])), title=f"Analysis{partial}"))
+        console.print(Panel(Markdown(without_control_characters(session["final_analysis"])), title=f"Analysis{partial}"))
     if session.get("analysis_partial_reason"):
-        console.print(Text(harmless(f"partial: {session['analysis_partial_reason']}"), style="yellow"))
+        console.print(Text(without_control_characters(f"partial: {session['analysis_partial_reason']}"), style="yellow"))
     if session.get("error_message"):
-        console.print(Text(harmless(f"{session['status']}: {session['error_message']}"), style="red"))
+        console.print(Text(without_control_characters(f"{session['status']}: {session['error_message']}"), style="red"))
     spending = cost_text(session.get("cost") or {})
     end = f"session {session['id']} {session['status']} after {(session.get('duration_ms') or 0) / 1000:.1f} s"
     console.print(Text(f"{end}, {spending}" if spending else end, style="dim"))
@@ -254,7 +258,9 @@ def print_verdict(console: Console, session: dict[str, Any]) -> None:
             f"since {verdict['since']}" if verdict["since"] else "",
             f"still happening: {verdict['still_happening']}",
         ]
-        console.print(Panel(Text(harmless("\n".join(line for line in lines if line))), title="Verdict", border_style="cyan"))
+        console.print(
+            Panel(Text(without_control_characters("\n".join(line for line in lines if line))), title="Verdict", border_style="cyan")
+        )
     if citations and citations["cited"]:
         console.print(Text(f"{citations['verified']} of {citations['cited']} citations verified", style="dim"))
 

@@ -8,7 +8,7 @@ import anyio
 import typer
 
 from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Session, Token, process_settings
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import without_control_characters
 
 
 def export(
@@ -58,12 +58,12 @@ def replay(
     identical = True
     for outcome in outcomes:
         if isinstance(outcome, NotReplayed):
-            typer.echo(f"{outcome.file}: not replayed: {harmless(outcome.reason)}", err=True)
+            typer.echo(f"{outcome.file}: not replayed: {without_control_characters(outcome.reason)}", err=True)
             identical = False
             continue
         typer.echo(f"{outcome.file}: {'identical' if not outcome.differences else f'{len(outcome.differences)} differences'}")
         for difference in () if check else outcome.differences:
-            typer.echo(f"  {harmless(str(difference))}")
+            typer.echo(f"  {without_control_characters(str(difference))}")
         identical = identical and not outcome.differences
     raise typer.Exit(0 if identical else 1)
 
@@ -97,4 +97,4 @@ def report(
     if output:
         output.write_bytes(text.encode("utf-8", "replace"))
     else:
-        sys.stdout.write(harmless(text))
+        sys.stdout.write(without_control_characters(text))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Session, Token
-from tarsy.cli.terminal import harmless, minute, parse_choice
+from tarsy.cli.terminal import minute, parse_choice, without_control_characters
 
 
 class Rating(StrEnum):
@@ -52,7 +52,7 @@ def review(  # noqa: PLR0913, PLR0917 - the options of a command
         return await client.session_review(session_id)
 
     for line in _lines(call_server_or_database(store, url=url, token=token, database_url=database_url, data_dir=data_dir)):
-        typer.echo(harmless(line))
+        typer.echo(without_control_characters(line))
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:

@@ -10,13 +10,13 @@ from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Session, Toke
 from tarsy.cli.terminal import (
     ServerRefusedError,
     cost_text,
-    harmless,
     minute,
     object_name,
     parse_choice,
     print_table,
     session_status,
     short_id,
+    without_control_characters,
 )
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def show(
         typer.echo("The session has not started yet.", err=True)
         raise typer.Exit(1)
     for line in lines:
-        typer.echo(harmless(line))
+        typer.echo(without_control_characters(line))
 
 
 def tree_lines(session: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -196,7 +196,7 @@ def purge(
                 await client.erase(await client.session_id(one))
                 erased += 1
             except ServerRefusedError as error:
-                typer.echo(harmless(str(error)), err=True)
+                typer.echo(without_control_characters(str(error)), err=True)
         return erased
 
     erased = call_server_or_database(erase, url=url, token=token, database_url=database_url, data_dir=data_dir)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tarsy.cli.config import Directory
-from tarsy.cli.terminal import harmless
+from tarsy.cli.terminal import without_control_characters
 
 if TYPE_CHECKING:
     from tarsy.skills.sync import SyncedSource
@@ -20,7 +20,7 @@ def list_skills(config: Directory = None) -> None:
     from tarsy.config.load.display import render_skills
     from tarsy.config.load.loader import load_config
 
-    typer.echo(harmless(render_skills(load_config(config, os.environ).config.skills.values())))
+    typer.echo(without_control_characters(render_skills(load_config(config, os.environ).config.skills.values())))
 
 
 @app.command()
@@ -30,7 +30,7 @@ def check(config: Directory = None) -> None:
 
     usable, verdict, remarks = check_skills(config, os.environ)
     if remarks:
-        typer.echo(harmless(remarks), err=True)
+        typer.echo(without_control_characters(remarks), err=True)
     typer.echo(verdict, err=not usable)
     if not usable:
         raise typer.Exit(1)
@@ -48,9 +48,9 @@ def sync(config: Directory = None) -> None:
     for each in fetch(found) if found else ():
         if isinstance(each, GitError):
             failed = True
-            typer.echo(harmless(str(each)), err=True)
+            typer.echo(without_control_characters(str(each)), err=True)
         else:
-            typer.echo(harmless(_describe(each)))
+            typer.echo(without_control_characters(_describe(each)))
     if found is None:
         typer.echo("The configuration names no Git repository of skills.")
     if failed:
@@ -66,7 +66,7 @@ def accept(config: Directory = None) -> None:
     found = git_sources(config, os.environ)
     taken = take(found) if found else []
     for each in taken:
-        typer.echo(harmless(f"{each.source.git} ({each.source.ref or 'default branch'}): {each.waiting} is accepted"))
+        typer.echo(without_control_characters(f"{each.source.git} ({each.source.ref or 'default branch'}): {each.waiting} is accepted"))
     typer.echo("To use it: tarsy reload" if taken else "There is nothing to accept. To look for changes: tarsy skills sync")
 
 

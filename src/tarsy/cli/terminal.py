@@ -22,7 +22,7 @@ _UNLIMITED = 100_000
 _COMMANDS = dict.fromkeys((*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0)))
 
 
-def harmless(text: str) -> str:
+def without_control_characters(text: str) -> str:
     """Return `text` without control characters."""
     return text.translate(_COMMANDS)
 
@@ -34,7 +34,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    cells = [[Text(harmless(cell)) for cell in row] for row in rows]
+    cells = [[Text(without_control_characters(cell)) for cell in row] for row in rows]
     for number, header in enumerate(headers):
         widest = max([len(header), *(row[number].cell_len for row in cells)])
         table.add_column(header, no_wrap=widest <= _WHOLE, min_width=min(widest, _WHOLE), overflow="fold")
@@ -132,7 +132,7 @@ def explained() -> Generator[None]:
             text = f"{first.filename}: {first.strerror}"
         else:
             raise
-        sys.stderr.write(f"{harmless(text)}\n")
+        sys.stderr.write(f"{without_control_characters(text)}\n")
         sys.exit(1)
 
 

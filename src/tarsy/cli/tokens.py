@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Token
-from tarsy.cli.terminal import harmless, minute, parse_choice, print_table
+from tarsy.cli.terminal import minute, parse_choice, print_table, without_control_characters
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -80,4 +80,4 @@ def revoke(
     from tarsy.cli.client import call_server_or_database
 
     call_server_or_database(lambda client: client.revoke_token(name), url=url, token=token, database_url=database_url, data_dir=data_dir)
-    typer.echo(harmless(f"The token {name} is revoked."))
+    typer.echo(without_control_characters(f"The token {name} is revoked."))

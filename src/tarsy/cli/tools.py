@@ -12,7 +12,7 @@ import typer
 
 from tarsy.cli.config import Directory
 from tarsy.cli.environment import ServerUrl, Token
-from tarsy.cli.terminal import harmless, minute, print_table
+from tarsy.cli.terminal import minute, print_table, without_control_characters
 
 if TYPE_CHECKING:
     from tarsy.cli.client import TarsyClient
@@ -37,9 +37,9 @@ def list_tools(
         print_table(("TOOL", "MARKS", "DESCRIPTION"), map(_row, catalog.tools))
     for listing in catalog.listings:
         for name, reason in listing.needs_approval.items():
-            typer.echo(harmless(f"{listing.server}.{name} needs an approval for each call: {reason}."), err=True)
+            typer.echo(without_control_characters(f"{listing.server}.{name} needs an approval for each call: {reason}."), err=True)
     for warning in catalog.warnings:
-        typer.echo(harmless(warning), err=True)
+        typer.echo(without_control_characters(warning), err=True)
     if catalog.warnings:
         raise typer.Exit(1)
 
@@ -67,11 +67,11 @@ def call(
     async def run() -> "ToolResult":
         async with _opened(config, (tool.partition(".")[0],), timeout) as tools:
             return await tools.execute(
-                ToolCall("command-line", tool, given), lambda output: typer.echo(harmless(output), err=True, nl=False)
+                ToolCall("command-line", tool, given), lambda output: typer.echo(without_control_characters(output), err=True, nl=False)
             )
 
     result = anyio.run(run)
-    typer.echo(harmless(result.content), err=result.is_error)
+    typer.echo(without_control_characters(result.content), err=result.is_error)
     if result.is_error:
         raise typer.Exit(1)
 
@@ -86,7 +86,7 @@ def pins(url: ServerUrl = None, token: Token = None) -> None:
     print_table(("SERVER", "PIN", "ACCEPTED", "BY"), [(one["name"], one["pin"], *by) for one, by in zip(servers, accepted, strict=True)])
     problems = [one["pin_problem"] for one in servers if one["pin_problem"]]
     for problem in problems:
-        typer.echo(harmless(problem), err=True)
+        typer.echo(without_control_characters(problem), err=True)
     if problems:
         raise typer.Exit(1)
 
@@ -116,8 +116,8 @@ def accept(
     accepted = call_server(url, token, run)
     for one in accepted:
         if one["pin_problem"]:
-            typer.echo(harmless(one["pin_problem"].partition(" Check them")[0]))
-        typer.echo(harmless(f"{one['name']}: {len(one['tools'])} tools are accepted"))
+            typer.echo(without_control_characters(one["pin_problem"].partition(" Check them")[0]))
+        typer.echo(without_control_characters(f"{one['name']}: {len(one['tools'])} tools are accepted"))
     if not accepted:
         typer.echo("There is nothing to accept.")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tarsy.cli.environment import DatabaseUrl, DataDir, ServerUrl, Token
-from tarsy.cli.terminal import harmless, parse_choice, print_table, short_id
+from tarsy.cli.terminal import parse_choice, print_table, short_id, without_control_characters
 
 # As many lines of a group as a terminal shows beside the others.
 SHOWN = 8
@@ -59,7 +59,9 @@ def _print_report(report: Mapping[str, Any]) -> None:
     for one in report["budgets"]:
         if one["unpriced_models"]:
             models = ", ".join(one["unpriced_models"])
-            typer.echo(harmless(f"The ceiling of {_name(one)} does not count calls of {models}, whose price is not known."))
+            typer.echo(
+                without_control_characters(f"The ceiling of {_name(one)} does not count calls of {models}, whose price is not known.")
+            )
 
 
 def _print_group(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from tarsy.cli.live_view import LiveView, print_end, print_verdict
-from tarsy.cli.terminal import harmless, print_table
+from tarsy.cli.terminal import print_table, without_control_characters
 from tarsy.domain.timeline import TimelineEventType
 
 # Clears the screen, and names the window.
@@ -31,7 +31,7 @@ def test_what_others_wrote_gives_the_terminal_no_orders() -> None:
 
 
 def test_lines_and_letters_of_all_kinds_stay() -> None:
-    assert harmless("a\tb\nÉ 日本 🔥 \u00a0") == "a\tb\nÉ 日本 🔥 \u00a0"
+    assert without_control_characters("a\tb\nÉ 日本 🔥 \u00a0") == "a\tb\nÉ 日本 🔥 \u00a0"
 
 
 def test_every_kind_of_event_has_a_mark_and_one_of_a_newer_server_is_shown_too() -> None:
