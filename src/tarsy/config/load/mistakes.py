@@ -1,4 +1,4 @@
-"""Validation of a document: pydantic's errors as problems with a remedy, and the rest of the document without its mistakes."""
+"""Validation of a document: pydantic's errors as problems with a remedy, and what is left of a document when its faulty parts are removed."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,7 +13,7 @@ from tarsy.config.load.source import Source
 from tarsy.config.parsed_data import as_mapping
 from tarsy.config.problems import KeyPath, Problem, did_you_mean, nearest
 from tarsy.config.schema.documents import ProvidersDocument, TarsyDocument, key_places
-from tarsy.config.schema.values import NO_EFFECT, KnownNames, Section
+from tarsy.config.schema.values import KnownNames, Section, has_effect
 
 Document = TypeVar("Document", bound=Section)
 
@@ -90,8 +90,8 @@ def _describe(model: type[Section], details: ErrorDetails, document: Any) -> tup
         case "enum":
             message = f"{shown} is not one of {context['expected']}"
             options = [option.strip(" '") for option in context["expected"].replace(" or ", ",").split(",")]
-            guess = did_you_mean(str(value), options)
-            remedy = guess if guess.startswith("did you mean") else ""
+            # Without a near one, no remedy: the message lists the options already.
+            remedy = did_you_mean(str(value), options) if nearest(str(value), options) else ""
         case "too_short":
             message = "this list must not be empty"
         case "greater_than_equal":
@@ -112,7 +112,7 @@ def _unknown_key(model: type[Section], path: KeyPath, value: object, document: A
     if key == retired_keys.ITERATION_STRATEGY:
         # Where an agent is only named, its type can be repeated but not changed.
         choosable = known.keys() - {"type"} if "name" in known else known.keys()
-        return f"iteration_strategy: {value} is no longer a key", retired_keys.strategy_cure(value, choosable)
+        return f"iteration_strategy: {value} is no longer a key", retired_keys.strategy_remedy(value, choosable)
     if remedy := retired_keys.replacement(retired_keys.UnknownKey(path, value, known, document)):
         return f'"{key}" is not a key of this TARSy', remedy
     if places := places_of(key, model):
@@ -149,7 +149,7 @@ _FILES: Mapping[type[BaseModel], str] = {TarsyDocument: "tarsy.yaml", ProvidersD
 def useful_keys(section: type[BaseModel] | None) -> frozenset[str]:
     """Return the keys of a section that have an effect; others are not suggested."""
     fields = section.model_fields.items() if section else ()
-    return frozenset(name for name, info in fields if NO_EFFECT not in (as_mapping(info.json_schema_extra) or {}))  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+    return frozenset(name for name, info in fields if has_effect(info))
 
 
 def places_of(key: str, model: type[BaseModel]) -> str:

@@ -41,7 +41,7 @@ def replacement(found: UnknownKey) -> str | None:
     return remedy(found) if remedy and (places is None or parent in places) else None
 
 
-def strategy_cure(strategy: object, keys: Collection[str]) -> str:
+def strategy_remedy(strategy: object, keys: Collection[str]) -> str:
     """Return what to write instead of an `iteration_strategy` at a place where `keys` are valid.
 
     Only an agent's definition has a type; in other places the block (synthesis, scoring) or the named agent determines it.

@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 
 from tarsy.config.schema.agents import OrchestratorConfig, SubAgentConfig
 from tarsy.config.schema.providers import FallbackConfig
-from tarsy.config.schema.values import Section
+from tarsy.config.schema.values import Section, has_effect
 from tarsy.domain.llm import LLMBackend
 from tarsy.domain.tool import ToolCalling
 
@@ -37,7 +37,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """The values that one level sets. None: it does not set this one."""
+    """The values that one level sets. None: this level does not set the value."""
 
     level: Level
     llm_backend: LLMBackend | None = None
@@ -56,7 +56,7 @@ class Layer:
     def of(cls, level: Level, section: Section) -> Self:
         """Make a layer from the keys of a section; keys that have no effect do not count."""
         known = {field.name for field in fields(cls)}
-        keys = (name for name, info in type(section).model_fields.items() if name in known and info.json_schema_extra is None)  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
+        keys = (name for name, info in type(section).model_fields.items() if name in known and has_effect(info))
         return cls(level=level, **{key: getattr(section, key) for key in keys})
 
 

@@ -39,7 +39,7 @@ class RunbooksConfig(Section):
     )
 
 
-# A century: PostgreSQL has no dates before 4713 BC.
+# A century: a huge number would give a date before 4713 BC, which PostgreSQL cannot hold.
 Days = Annotated[Count, Field(le=36_500)]
 
 

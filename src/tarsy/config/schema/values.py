@@ -20,6 +20,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from tarsy.config.parsed_data import as_mapping
@@ -244,3 +245,8 @@ def ignored_key(description: str, reason: str) -> Any:
 def planned_key(description: str) -> Any:
     """Declare a key that is validated but not implemented yet; setting it gives a warning."""
     return Field(default=None, description=description, json_schema_extra=LATER)
+
+
+def has_effect(key: FieldInfo) -> bool:
+    """Return whether a key has an effect, or will have one, unlike those that are only ignored."""
+    return NO_EFFECT not in (as_mapping(key.json_schema_extra) or {})  # pyright: ignore[reportUnknownMemberType] - pydantic leaves it open
