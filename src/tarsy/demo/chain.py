@@ -59,7 +59,10 @@ class StageOutline(FilePart):
 
 
 def replay_provider(incident: str, speed: float | None) -> ResolvedProvider:
-    """Return the provider that replays the incident's recording, `speed` times as fast as a model."""
+    """Return the provider that replays the incident's recording, `speed` times as fast as a model.
+
+    0: without pauses. None: at the speed of the model client.
+    """
     name = f"{RECORDING_SCHEME}{incident}"
     return ResolvedProvider(name="recorded-model", type=ProviderType.REPLAY, model="recorded", recording=name, replay_speed=speed)
 
@@ -73,24 +76,24 @@ def build_chain(
     incident: str, stages: tuple[StageOutline, ...], provider: ResolvedProvider, settings: Mapping[str, Any] | None = None
 ) -> ResolvedChain:
     """Build the chain of an incident for `provider`, the recorded one or a real one; `settings` apply to every agent."""
-    every = settings or {}
+    overrides = settings or {}
     resolved: list[ResolvedStage] = []
     for outline in stages:
         is_parallel = len(outline.agents) > 1
         resolved.append(
             ResolvedStage(
                 name=outline.name,
-                agents=tuple(_agent(agent, provider, every) for agent in outline.agents),
+                agents=tuple(_agent(agent, provider, overrides) for agent in outline.agents),
                 parallel_type=ParallelType.MULTI_AGENT if is_parallel else None,
                 success_policy=outline.success_policy,
-                synthesis=_agent_without_tools("SynthesisAgent", AgentType.SYNTHESIS, provider, every) if is_parallel else None,
+                synthesis=_agent_without_tools("SynthesisAgent", AgentType.SYNTHESIS, provider, overrides) if is_parallel else None,
             )
         )
     return ResolvedChain(
         chain_id=chain_id_of(incident),
         stages=tuple(resolved),
-        executive_summary=_agent_without_tools("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider, every),
-        chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider, every),
+        executive_summary=_agent_without_tools("ExecSummaryAgent", AgentType.EXEC_SUMMARY, provider, overrides),
+        chat=_agent(AgentOutline(name="ChatAgent", max_iterations=10), provider, overrides),
         mcp_servers={SERVER: cluster_server(incident)},
         skills={skill.name: resolved_skill(skill) for skill in skills_of(stages)},
     )
@@ -119,7 +122,7 @@ def cluster_server(incident: str) -> ResolvedMcpServer:
     )
 
 
-def _agent(outline: AgentOutline, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedAgentConfig:
+def _agent(outline: AgentOutline, provider: ResolvedProvider, overrides: Mapping[str, Any]) -> ResolvedAgentConfig:
     agent = ResolvedAgentConfig(
         agent_name=outline.name,
         type=AgentType.DEFAULT,
@@ -132,18 +135,18 @@ def _agent(outline: AgentOutline, provider: ResolvedProvider, every: Mapping[str
         custom_instructions=outline.instructions,
         description=outline.description,
         skills=outline.skills,
-        sub_agents=tuple(_agent(sub, provider, every) for sub in outline.sub_agents),
+        sub_agents=tuple(_agent(sub, provider, overrides) for sub in outline.sub_agents),
     )
-    return agent.model_copy(update=every)
+    return agent.model_copy(update=overrides)
 
 
-def _agent_without_tools(name: str, kind: AgentType, provider: ResolvedProvider, every: Mapping[str, Any]) -> ResolvedAgentConfig:
+def _agent_without_tools(name: str, kind: AgentType, provider: ResolvedProvider, overrides: Mapping[str, Any]) -> ResolvedAgentConfig:
     agent = ResolvedAgentConfig(
         agent_name=name, type=kind, llm_backend=backend_of(provider), tool_calling=ToolCalling.NATIVE, provider=provider
     )
-    return agent.model_copy(update=every)
+    return agent.model_copy(update=overrides)
 
 
 def backend_of(provider: ResolvedProvider) -> LLMBackend:
-    """The SDK that shows most of a model's thinking."""
+    """Return the backend whose SDK shows most of a model's thinking."""
     return LLMBackend.NATIVE_GEMINI if provider.type is ProviderType.GOOGLE else LLMBackend.LANGCHAIN

@@ -105,12 +105,12 @@ def list_samples() -> tuple[Sample, ...]:
     return tuple(sorted((load_sample(name) for name in _names()), key=lambda sample: sample.incident.order))
 
 
-def recording_loader(files: RecordingLoader) -> RecordingLoader:
-    """Return a loader for `sample:NAME`, which passes all other names to `files`."""
+def recording_loader(otherwise: RecordingLoader) -> RecordingLoader:
+    """Return a loader for `sample:NAME`, which passes all other names to `otherwise`."""
 
     def load(source: str) -> Recording:
         if not source.startswith(RECORDING_SCHEME):
-            return files(source)
+            return otherwise(source)
         try:
             return load_sample(source.removeprefix(RECORDING_SCHEME)).recording
         except UnknownSampleError as error:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tarsy.demo.lookup import UnknownObjectError
+from tarsy.demo.stdio_server import ToolRefusedError
 from tarsy.demo.views import access, events, metrics, network, nodes, pods, workloads
 from tarsy.demo.world import ClusterData
 
@@ -65,7 +65,7 @@ WORLD = ClusterData.model_validate(
     ],
 )
 def test_what_is_not_there_is_reported_with_what_there_is_instead(ask: Any, reported: str) -> None:
-    with pytest.raises(UnknownObjectError) as raised:
+    with pytest.raises(ToolRefusedError) as raised:
         ask()
     assert reported in str(raised.value)
 

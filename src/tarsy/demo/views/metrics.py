@@ -10,6 +10,7 @@ from pydantic import Field
 
 from tarsy.demo.kubectl import timestamp
 from tarsy.demo.lookup import Minutes, UnknownObjectError
+from tarsy.demo.stdio_server import ToolRefusedError
 from tarsy.demo.world import ClusterData, Series
 
 _SELECTOR = re.compile(r"\s*(?P<metric>[A-Za-z_:][\w:]*)\s*(?:\{(?P<matchers>[^}]*)\})?\s*")
@@ -43,13 +44,14 @@ def matching(world: ClusterData, query: str) -> tuple[list[Series], list[Series]
     """Return all series of the metric that a plain selector names, and those of them that it selects.
 
     Raises:
-        UnknownObjectError: the selector is invalid, or there is no such metric.
+        ToolRefusedError: the selector is invalid.
+        UnknownObjectError: there is no such metric.
     """
     selector = _SELECTOR.fullmatch(query)
     parts = [part for part in (selector["matchers"] or "").split(",") if part.strip()] if selector else []
     matchers = [_MATCHER.fullmatch(part) for part in parts]
     if selector is None or not all(matchers):
-        raise UnknownObjectError(
+        raise ToolRefusedError(
             f'cannot read "{query}": write a plain selector such as up{{namespace="shop"}}. '
             "Functions, ranges and arithmetic are not supported; rates are stored as series of their own (see metrics_list)."
         )
@@ -69,7 +71,7 @@ def _condition(matcher: re.Match[str]) -> Callable[[Series], bool]:
     try:
         pattern = re.compile(value)
     except re.error as error:
-        raise UnknownObjectError(f'"{value}" is not a regular expression: {error}') from error
+        raise ToolRefusedError(f'"{value}" is not a regular expression: {error}') from error
     return lambda series: (pattern.fullmatch(series.labels.get(label, "")) is not None) is not negated
 
 

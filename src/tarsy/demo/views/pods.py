@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tarsy.demo.kubectl import age, cells, table, timestamp
 from tarsy.demo.lookup import InNamespace, Namespace, PodName, UnknownObjectError, find, in_namespace
+from tarsy.demo.stdio_server import ToolRefusedError
 from tarsy.demo.views.events import events_of
 from tarsy.demo.world import ClusterData, Container, Pod
 
@@ -28,7 +29,7 @@ def pods_list(
     """List pods with status, restarts, age and node (kubectl get pods -o wide)."""
     pairs = [part.partition("=") for part in label_selector.replace("==", "=").split(",") if part.strip()]
     if any(not sign or "!" in key for key, sign, _ in pairs):
-        raise UnknownObjectError(f'label_selector "{label_selector}" is not understood: write key=value, several separated by commas.')
+        raise ToolRefusedError(f'label_selector "{label_selector}" is not understood: write key=value, several separated by commas.')
     wanted = {key.strip(): value.strip() for key, _, value in pairs}
     pods = [
         pod for pod in in_namespace(world, world.pods, namespace) if wanted.items() <= pod.labels.items() and (not node or pod.node == node)
@@ -132,7 +133,7 @@ def pods_log(
         raise UnknownObjectError(f'previous terminated container "{chosen.name}" in pod "{name}" not found: it has not been restarted.')
     if not previous and not chosen.log and chosen.state.startswith("Waiting"):
         reason = chosen.state.splitlines()[0].removeprefix("Waiting").strip(" :()")
-        raise UnknownObjectError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
+        raise ToolRefusedError(f'container "{chosen.name}" in pod "{name}" is waiting to start: {reason}')
     lines = (chosen.previous_log if previous else chosen.log).strip().splitlines()
     if chosen.flood and not previous:
         lines += [chosen.flood.line.replace("{n}", str(number)) for number in range(1, chosen.flood.count + 1)]

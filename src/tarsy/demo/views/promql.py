@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tarsy.demo.lookup import UnknownObjectError
+from tarsy.demo.stdio_server import ToolRefusedError
 from tarsy.demo.views.metrics import matching, value_at
 from tarsy.demo.world import ClusterData, Series
 
@@ -71,8 +71,8 @@ def _tokens(query: str) -> list[_Token]:
     return found
 
 
-def _unreadable(query: str, why: str) -> UnknownObjectError:
-    return UnknownObjectError(
+def _unreadable(query: str, why: str) -> ToolRefusedError:
+    return ToolRefusedError(
         f'cannot read "{query}": {why}. Supported: metric{{label="value"}}, rate(m[5m]) and other functions over a range, '
         "sum/avg/min/max/count by (label) (…), topk(3, …), arithmetic and comparison with numbers."
     )
