@@ -1,7 +1,7 @@
 """Investigators that know nothing about the case but its alert.
 
-The naive one describes the pod that the alert names and blames the first line that looks like an error. The overconfident one does the
-same; asked to refute that, it searches for recent changes, and shown an objection, it follows it. It measures whether a challenge pays.
+The naive one describes the pod that the alert names and blames the first line that looks like an error. The overconfident one begins as
+that one; as challenger it blames the latest change, and as reviser it adopts the objection. It shows whether challenges improve verdicts.
 """
 
 import re
@@ -18,10 +18,10 @@ from tarsy.evals.investigators.script import Calls, Conversation, Reply, cited, 
 _NAMESPACE = re.compile(r"namespace\W{1,6}([a-z0-9-]+)", re.IGNORECASE)
 _ERROR = re.compile(r"error|fail|fatal|panic|oom|refused|denied|unknown|insufficient|no space", re.IGNORECASE)
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-# Lines around a result: its fence, and the line with its evidence id.
-_AROUND = re.compile(r"<<<|^(?:Error: )?\[[A-Z]+\d+\]")
-# Of a quotation.
-_LONGEST = 160
+# Lines that are not content of a result: its fence, and the line with its evidence id.
+_NOT_CONTENT = re.compile(r"<<<|^(?:Error: )?\[[A-Z]+\d+\]")
+# In characters.
+_MAX_QUOTATION = 160
 
 
 def naive(case: Case, conversation: Conversation) -> Calls | Reply:
@@ -60,7 +60,9 @@ def _blame(alert: str, namespace: str, conversation: Conversation) -> str:
     lines = [(evidence_id, line.strip()) for evidence_id, text in zip(ids, conversation.results, strict=True) for line in text.splitlines()]
     # The first result is the list of pods.
     errors = [
-        (evidence_id, line) for evidence_id, line in lines if _ERROR.search(line) and not _AROUND.search(line) and evidence_id != ids[0]
+        (evidence_id, line)
+        for evidence_id, line in lines
+        if _ERROR.search(line) and not _NOT_CONTENT.search(line) and evidence_id != ids[0]
     ]
     if not errors:
         return f"## Why\n\n- *(inference)* Nothing stands out.\n\n{verdict_block({'outcome': 'no_fault', 'evidence': []})}\n"
@@ -68,12 +70,12 @@ def _blame(alert: str, namespace: str, conversation: Conversation) -> str:
     fields = {
         "outcome": "fault",
         "object": f"Pod/{namespace}/{_pod(alert, conversation.results[0])}",
-        "mechanism": line[:_LONGEST],
+        "mechanism": line[:_MAX_QUOTATION],
         "confidence": "high",
         "still_happening": "yes",
         "evidence": [evidence_id],
     }
-    return f"## Why\n\n- The log says it {cited(evidence_id, line[:_LONGEST].rstrip())}.\n\n{verdict_block(fields)}\n"
+    return f"## Why\n\n- The log says it {cited(evidence_id, line[:_MAX_QUOTATION].rstrip())}.\n\n{verdict_block(fields)}\n"
 
 
 # Older changes are not the cause of an alert.
@@ -139,9 +141,9 @@ def _first_errors(results: Sequence[str]) -> Iterator[str]:
     """Yield a citation of the first line of each result that looks like an error."""
     for text in results:
         found = _ID.search(text)
-        errors = [line.strip() for line in text.splitlines() if _ERROR.search(line) and not _AROUND.search(line)]
+        errors = [line.strip() for line in text.splitlines() if _ERROR.search(line) and not _NOT_CONTENT.search(line)]
         if found and errors:
-            yield cited(found["id"], errors[0][:_LONGEST].rstrip())
+            yield cited(found["id"], errors[0][:_MAX_QUOTATION].rstrip())
 
 
 def _is_recent(time: str, now: datetime | None) -> bool:
@@ -166,7 +168,7 @@ def _change(namespace: str, text: str, now: datetime | None) -> _Change | None:
         value, _, before = text.partition("Previous value of ")
         known = {line.strip() for line in before.splitlines()}
         body = [line.strip() for line in value.partition("----\n")[2].splitlines()]
-        description = "the config map now says " + "; ".join(line for line in body if line and line not in known)[:_LONGEST]
+        description = "the config map now says " + "; ".join(line for line in body if line and line not in known)[:_MAX_QUOTATION]
         change = _Change(found["id"], f"ConfigMap/{namespace}/{touched['name']}", (touched["line"],), description)
         return change if _is_recent(touched["at"], now) else None
     recent = [revision for revision in _REVISION.finditer(text) if _is_recent(revision["at"], now)]

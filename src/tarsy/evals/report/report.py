@@ -9,7 +9,7 @@ from tarsy.evals.statistics import Comparison, Estimate, FigureChange, Share, Su
 from tarsy.evals.trials import Trial
 
 # The share of cases that an adversary may pass: it is right by chance in one or two of a hundred.
-MOST_LUCK = 0.03
+MAX_CHANCE_PASS_RATE = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class EvalReport:
     @property
     def can_be_gamed(self) -> bool:
         """Return whether a model of it, each of which is an adversary, passes more cases than luck explains."""
-        return any(one.pass_at_1.mean >= MOST_LUCK for one in self.summaries)
+        return any(one.pass_at_1.mean >= MAX_CHANCE_PASS_RATE for one in self.summaries)
 
     @property
     def digests(self) -> Mapping[str, Mapping[str, str]]:

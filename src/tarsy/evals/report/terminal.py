@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tarsy.evals.report.report import MOST_LUCK, EvalReport, difference, figures, judgement, percent
+from tarsy.evals.report.report import MAX_CHANCE_PASS_RATE, EvalReport, difference, figures, judgement, percent
 from tarsy.evals.statistics import Comparison
 from tarsy.evals.trials import Trial
 
@@ -56,7 +56,7 @@ def adversary_lines(report: EvalReport) -> Iterator[str]:
         passed = sorted({one.identity.case for one in report.trials if one.passed and one.identity.model == summary.model})
         yield f"  {summary.model:<{_NAME_WIDTH}} {percent(summary.pass_at_1.mean):>5}  {', '.join(passed)}"
     if report.can_be_gamed:
-        yield f"These cases can be gamed: an adversary passes {percent(MOST_LUCK)} or more of them. Require more in mechanism and must_cite."
+        yield f"These cases can be gamed: an adversary passes {percent(MAX_CHANCE_PASS_RATE)} or more of them. Require more in mechanism and must_cite."
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
