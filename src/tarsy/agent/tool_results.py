@@ -101,7 +101,7 @@ class ResultPresenter:
 
     def _rest(self, seen: SeenResult, folded: Folded, cut: CutText) -> str:
         """Return how to read what a cut leaves out; offsets in a folded text are not offsets in the result."""
-        return reading_back(self._run.read_tool, seen.evidence_id, cut.head if cut.left_out and not folded.is_folded else None)
+        return reading_back(self._run.read_tool, seen.evidence_id, cut.head if cut.is_cut and not folded.is_folded else None)
 
     def _cut(self, seen: SeenResult, folded: Folded, limit_tokens: int) -> ShownResult:
         cut = cut_middle(folded.text, limit_tokens * BYTES_PER_TOKEN)
@@ -134,7 +134,7 @@ class ResultPresenter:
         metadata = {"call_id": seen.result.call.id, "evidence_id": seen.evidence_id}
         closed = (recorder.close(call.open_event.id, metadata=metadata),) if call.open_event else ()
         summary = cut_middle(call.answer.text_without_loop, limit * BYTES_PER_TOKEN).text
-        read = "read all of it" if not given.left_out else f"read {_extent(given)}, not what lies between"
+        read = "read all of it" if not given.is_cut else f"read {_extent(given)}, not what lies between"
         note = f"Summary of a result of {len(seen.result.content)} characters, made by a model that {read}{_of_folded(folded)}."
         note = f"{note} Quote the result, not the summary.{self._rest(seen, folded, given)}"
         return ShownResult(summary, note, closed, (call.interaction,))

@@ -20,8 +20,8 @@ def clip(text: str, limit: int, *, notice: str = "… [{omitted} characters omit
 
 
 def clip_at_word(text: str, limit: int) -> str:
-    """Return the beginning of `text`, cut between words, so that no secret is cut in two and slips past its pattern."""
-    return "".join(text[:limit].rsplit(None, 1)[:1])
+    """Return `text`, or its beginning, cut between words, so that no secret is cut in two and slips past its pattern."""
+    return text if len(text) <= limit else "".join(text[:limit].rsplit(None, 1)[:1])
 
 
 def clip_bytes(text: str, limit: int) -> str:
@@ -48,7 +48,7 @@ class CutText:
     tail: int = 0
 
     @property
-    def left_out(self) -> bool:
+    def is_cut(self) -> bool:
         return self.tail > 0
 
 

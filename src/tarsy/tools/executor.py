@@ -258,7 +258,7 @@ def limited_output(on_output: OnOutput) -> OnOutput:
             return
         pieces -= 1
         if len(text) > left or not pieces:
-            text = f"{(text if len(text) <= left else clip_at_word(text, left)).rstrip()}\n… [more output is not shown]\n"
+            text = f"{clip_at_word(text, left).rstrip()}\n… [more output is not shown]\n"
             left = 0
         left -= len(text)
         on_output(text)
