@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 
 import anyio
 from anyio.abc import ByteStream, SocketAttribute
@@ -27,29 +27,29 @@ class Cutter:
     async def serve(self, client: ByteStream) -> None:
         # Streams of asyncio, not of anyio: on uvloop, reading from a Unix socket with anyio fails when it is cancelled as data arrives.
         answers, server = await asyncio.open_unix_connection(self._socket_path)
-        async with client, anyio.create_task_group() as tasks:
+        # Closed also if this is cancelled; what was written is sent first.
+        with closing(server):
+            async with client, anyio.create_task_group() as tasks:
 
-            async def pass_on_answers() -> None:
-                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
-                    while data := await answers.read(65_536):
+                async def pass_on_answers() -> None:
+                    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
+                        while data := await answers.read(65_536):
+                            if not self.is_silent:
+                                await client.send(data)
+                    tasks.cancel_scope.cancel()
+
+                tasks.start_soon(pass_on_answers)
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    async for data in client:
+                        if self.cut_at is not None and self.cut_at in data:
+                            self.cut_at = None
+                            self.cuts += 1
+                            if self.arrives:
+                                server.write(data)
+                            break
                         if not self.is_silent:
-                            await client.send(data)
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(pass_on_answers)
-            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                async for data in client:
-                    if self.cut_at is not None and self.cut_at in data:
-                        self.cut_at = None
-                        self.cuts += 1
-                        if self.arrives:
                             server.write(data)
-                        break
-                    if not self.is_silent:
-                        server.write(data)
-            tasks.cancel_scope.cancel()
-        # What was written is sent first.
-        server.close()
+                tasks.cancel_scope.cancel()
 
 
 @asynccontextmanager
