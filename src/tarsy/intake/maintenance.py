@@ -82,7 +82,9 @@ class IncidentMaintenance:
             await self._resolve(member.id)
         try:
             for member in await self._unmuted():
-                delivery = Delivery(source=member.alert.source, alerts=(member.alert,))
+                # As when it was received: the time of the sender's event is stored beside the alert.
+                alert = replace(member.alert, occurred_at=member.known.reported_at)
+                delivery = Delivery(source=alert.source, alerts=(alert,))
                 with self._refusals_logged(alert_id=member.id):
                     await self.acceptance.accept(delivery, author=AUTHOR)
             for incident_id in await self._due():

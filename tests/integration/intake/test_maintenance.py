@@ -115,3 +115,15 @@ async def test_an_alert_that_was_first_received_while_muted_is_investigated_when
         assert (incident["title"], incident["firing"], str(session["incident_id"])) == ("Disk f1 is full", 1, str(incident["id"]))
         repeated = await ground.take(alert("f1", problem="lasts"))
         assert [(result.incident_id, result.action) for result in repeated.results] == [(str(incident["id"]), "repeated")]
+
+
+async def test_an_event_that_occurred_after_its_alert_began_is_investigated_when_the_mute_ends(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        began = ground.clock.at - timedelta(minutes=5)
+        ground.mutes = [Mute(starts=ground.clock.at, ends=ground.clock.at + timedelta(hours=1))]
+        # As PagerDuty reports it: the incident was created a moment before its event.
+        await ground.take(replace(alert(), source="pagerduty", starts_at=began, occurred_at=began + timedelta(seconds=1)))
+        ground.later(hours=1)
+        await ground.maintenance().round()
+        assert [incident["firing"] for incident in await ground.incidents()] == [1]
+        assert [session["status"] for session in await ground.sessions()] == ["pending"]
