@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -142,20 +142,25 @@ class Mute:
     starts: datetime
     ends: datetime
     match: tuple[Matcher, ...] = ()
-    # Only alerts of this incident; None: of any.
+    # Only alerts of the incident with this key; None: of any.
     incident_key: str | None = None
     reason: str = "maintenance"
     # None: it is part of the configuration.
     id: str | None = None
     actor: str = "configuration"
 
-    def covers(self, alert: Alert, now: datetime, incident_key: str | None = None) -> bool:
-        same_incident = self.incident_key is None or self.incident_key == incident_key
+    def covers(self, alert: Alert, now: datetime, incident_keys: Collection[str] = ()) -> bool:
+        same_incident = self.incident_key is None or self.incident_key in incident_keys
         return same_incident and self.starts <= now < self.ends and all_accept(self.match, alert)
 
 
-def muted_by(alert: Alert, mutes: Sequence[Mute], now: datetime, incident_key: str | None = None) -> Mute | None:
-    return next((mute for mute in mutes if mute.covers(alert, now, incident_key)), None)
+def muted_by(alert: Alert, mutes: Sequence[Mute], now: datetime, incident_keys: Collection[str] = ()) -> Mute | None:
+    """Return the first mute that covers the alert, or None.
+
+    `incident_keys` are the key by which its route groups it, and that of its incident: they differ if the alert was split off, or its
+    incident was merged into another.
+    """
+    return next((mute for mute in mutes if mute.covers(alert, now, incident_keys)), None)
 
 
 # An agent reads them all before it begins; more of the same kind add nothing new.

@@ -43,7 +43,7 @@ def _consequences(alert: Alert, route: Route, policy: Policy, now: datetime) -> 
         yield "it is dropped: only counted"
         return
     key = route.incident_key(alert)
-    mute = muted_by(alert, policy.mutes, now, key)
+    mute = muted_by(alert, policy.mutes, now, {key})
     if route.action is RouteAction.RECORD or mute:
         yield f"it is recorded without an incident, because of {'a mute: ' + mute.reason if mute else 'this route'}"
         return

@@ -19,12 +19,12 @@ from tarsy.config.schema.configuration import NoProviderError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.mutes import mutes_at
 from tarsy.db.incident.rows import member_of
-from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents, write_members
+from tarsy.db.incident.state import keys_after_merges, lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import Publisher
 from tarsy.db.session.admission import store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
-from tarsy.domain.alert import AlertStatus
+from tarsy.domain.alert import Alert, AlertStatus
 from tarsy.domain.incident import Member, muted_by
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, REPEAT_INTERVAL, OnResolved
 from tarsy.intake.acceptance import AlertAcceptance
@@ -114,9 +114,20 @@ class IncidentMaintenance:
         muted = (alerts.c.incident_id.is_(None), alerts.c.reason.startswith(MUTED, autoescape=True))
         async with self.publisher.engine.connect() as connection:
             members, self._muted_seen = await _firing_after(connection, self._muted_seen, *muted)
+            # Its incident may have the key of before migration v0026_instance_of_alerts.
+            keys = {member.id: self._incident_keys(member.alert) for member in members}
             mutes = [*self.policy.mutes, *await mutes_at(connection, now)] if members else []
-        routed = ((member, route_for(member.alert, self.policy.routes)) for member in members)
-        return [member for member, route in routed if not muted_by(member.alert, mutes, now, route.incident_key(member.alert))][:AT_ONCE]
+            merged = await keys_after_merges(connection, {key for some in keys.values() for key in some})
+        unmuted: list[Member] = []
+        for member in members:
+            own, earlier = keys[member.id]
+            if not muted_by(member.alert, mutes, now, {own, merged.get(own) or merged.get(earlier) or own}):
+                unmuted.append(member)
+        return unmuted[:AT_ONCE]
+
+    def _incident_keys(self, alert: Alert) -> tuple[str, str]:
+        route = route_for(alert, self.policy.routes)
+        return route.incident_key(alert), route.incident_key(replace(alert, instance=""))
 
     def _resolved(self, member: Member) -> Member | None:
         """Return the alert as resolved if its time limit has passed, else None."""
@@ -191,7 +202,7 @@ class IncidentMaintenance:
             if row is None:
                 return
             cause = member_of(row)
-            muted = muted_by(cause.alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, incident.key)
+            muted = muted_by(cause.alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, {incident.key})
             route = route_for(cause.alert, self.policy.routes)
             due = None if muted else due_investigation(route, incident, route.priority_of(incident.severity), now)
             if due is None or not await self.commands.admission.room(connection, 1):

@@ -108,7 +108,7 @@ class UnitOfWork:
             incident=incident,
             known=member.known if member else None,
             now=self.now,
-            mute=muted_by(incoming.sent, self.mutes, self.now, key),
+            mute=muted_by(incoming.sent, self.mutes, self.now, {key, incident.key} if incident else {key}),
         )
         after = decision.alert
         match decision.action:

@@ -1,13 +1,15 @@
 """What people do to incidents, and what senders say of them afterwards."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from support.intake_world import RESOLVED, alert, intake_world
+from support.intake_world import RESOLVED, IntakeWorld, alert, intake_world
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.incident.repository import IncidentFilter, IncidentRepository
 from tarsy.domain.alert import Severity
+from tarsy.domain.incident import Mute
 from tarsy.domain.verdict import AffectedObject, Confidence, JudgedVerdict, Verdict, VerdictOutcome
 from tarsy.intake.answer import Outcome
 
@@ -81,6 +83,51 @@ async def test_what_was_split_off_lives_on_by_itself(database_url: str) -> None:
         assert {str(session["incident_id"]) for session in await ground.sessions()} == {new_id, main.incident_id}
         with pytest.raises(ConflictError, match="leave at least one"):
             await ground.commands().split(new_id, [str(row["id"])], actor="alice")
+
+
+async def _mute(ground: IntakeWorld, incident_id: str) -> None:
+    [key] = [one["key"] for one in await ground.incidents() if str(one["id"]) == incident_id]
+    ground.mutes = [Mute(starts=ground.clock.at, ends=ground.clock.at + timedelta(hours=1), incident_key=key)]
+
+
+async def test_a_mute_of_an_incident_covers_the_alerts_that_were_split_off_into_it(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        main = (await ground.take(alert("f1"), alert("f2"))).main
+        assert main
+        [row] = await ground.rows("SELECT id FROM alerts WHERE fingerprint = 'f2'")
+        new_id = await ground.commands().split(main.incident_id or "", [str(row["id"])], actor="alice")
+        await _mute(ground, new_id)
+        repeated = (await ground.take(alert("f2"))).main
+        assert repeated
+        assert (repeated.incident_id, repeated.action) == (new_id, Outcome.REPEATED)
+        await ground.maintenance().round()
+        assert [str(session["incident_id"]) for session in await ground.sessions()] == [main.incident_id]
+        # The alerts of the incident that it was split off from are not muted.
+        joined = (await ground.take(alert("f3"))).main
+        assert joined
+        assert (joined.incident_id, joined.action) == (main.incident_id, Outcome.JOINED)
+
+
+async def test_a_mute_of_an_incident_covers_the_alerts_of_those_that_were_merged_into_it(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        first = (await ground.take(alert("f1", problem="cart"))).main
+        ground.later(seconds=1)
+        second = (await ground.take(alert("f2", problem="payment"))).main
+        assert first
+        assert second
+        await ground.commands().merge(first.incident_id or "", second.incident_id or "", actor="alice")
+        await ground.finish(await ground.begin())
+        ground.later(hours=5)
+        await _mute(ground, first.incident_id or "")
+        # One that is part of it, and one that is new under the key of the other.
+        assert [one.action for one in (await ground.take(alert("f2", problem="payment"))).results] == [Outcome.REPEATED]
+        assert [one.action for one in (await ground.take(alert("f3", problem="payment"))).results] == [Outcome.RECORDED]
+        await ground.maintenance().round()
+        assert [session["status"] for session in await ground.sessions()] == ["completed", "cancelled"]
+        ground.later(hours=1)
+        await ground.maintenance().round()
+        assert [session["status"] for session in await ground.sessions()] == ["completed", "cancelled", "pending"]
+        assert [one["alerts"] for one in await ground.incidents() if one["merged_into"] is None] == [3]
 
 
 async def test_an_alert_that_has_another_incident_by_now_is_split_off_an_older_one(database_url: str) -> None:

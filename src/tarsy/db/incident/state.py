@@ -83,6 +83,22 @@ _CONCERNED = sa.text(
 )
 
 
+_AFTER_MERGES = sa.text(
+    """
+    SELECT k.key, coalesce(m.key, k.key) AS merged FROM unnest(CAST(:keys AS text[])) AS k(key)
+    CROSS JOIN LATERAL (SELECT i.merged_into FROM incidents i WHERE i.key = k.key ORDER BY i.opened_at DESC, i.id LIMIT 1) latest
+    LEFT JOIN incidents m ON m.id = latest.merged_into
+    """
+)
+
+
+async def keys_after_merges(connection: AsyncConnection, keys: Collection[str]) -> dict[str, str]:
+    """Return for each of these keys that has an incident the key of the incident that its latest one was merged into, else the same key."""
+    if not keys:
+        return {}
+    return {row.key: row.merged for row in await connection.execute(_AFTER_MERGES, {"keys": list(keys)})}
+
+
 @dataclass(frozen=True, slots=True)
 class KnownIncidents:
     """Incidents by id, the id of the latest one of each key, and alerts by their key."""
