@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -21,7 +21,7 @@ class IncidentState(StrEnum):
 class InvestigationState(StrEnum):
     """The state of an incident's last investigation."""
 
-    # There was none, or it was cancelled before it began because the incident was resolved.
+    # There was none, except those that were cancelled before they began because the incident was resolved.
     NONE = "none"
     PENDING = "pending"
     RUNNING = "running"
@@ -45,6 +45,14 @@ class KnownAlert:
     count: int
     severity: Severity
     incident_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndedInvestigation:
+    session_id: str
+    # None: the session was erased.
+    status: SessionStatus | None
+    finished_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +81,15 @@ class Incident:
     truncated: int = 0
     # The number of repeated investigations since its alerts or its severity last changed.
     reinvestigations: int = 0
-    # The last investigation; None also if intake cancelled it before it began.
+    # The last investigation, except those that intake cancelled before they began.
     session_id: str | None = None
     session_status: SessionStatus | None = None
     session_started: bool = False
     # A budget had no room for the investigation: it has done nothing yet in any status.
     session_held_up: bool = False
     finished_at: datetime | None = None
+    # While an investigation waits: the one before it.
+    previous: EndedInvestigation | None = None
     # The incident that a person merged it into.
     merged_into: str | None = None
 
@@ -102,6 +112,33 @@ class Incident:
         """Return whether there is an investigation that has done nothing yet."""
         held_up = self.session_id is not None and self.session_held_up
         return held_up or self.investigation is InvestigationState.PENDING
+
+    def with_pending(self, session_id: str, *, reinvestigations: int) -> "Incident":
+        """Return the incident with a new investigation, which has not begun."""
+        ended = self.session_id if self.investigation is InvestigationState.FINISHED else None
+        return replace(
+            self,
+            session_id=session_id,
+            session_status=SessionStatus.PENDING,
+            session_started=False,
+            session_held_up=False,
+            reinvestigations=reinvestigations,
+            previous=EndedInvestigation(ended, self.session_status, self.finished_at) if ended else self.previous,
+        )
+
+    def without_pending(self) -> "Incident":
+        """Return the incident without its last investigation, which has done nothing, and with the one before it, if there is one."""
+        previous = self.previous
+        return replace(
+            self,
+            session_id=previous and previous.session_id,
+            session_status=previous and previous.status,
+            session_started=previous is not None,
+            session_held_up=False,
+            finished_at=previous and previous.finished_at,
+            reinvestigations=max(0, self.reinvestigations - 1),
+            previous=None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

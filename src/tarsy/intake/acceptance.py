@@ -211,10 +211,11 @@ class AlertAcceptance:
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
             if incident.session_id and incident.investigation is InvestigationState.PENDING
         ]
-        waiting = await lock_waiting(connection, [*unit.cancelled.values(), *unit.priorities, *pending])
-        for incident_id, session_id in unit.cancelled.items():
+        to_cancel = {incident_id: before.session_id for incident_id, before in unit.cancelled.items() if before.session_id}
+        waiting = await lock_waiting(connection, [*to_cancel.values(), *unit.priorities, *pending])
+        for incident_id, session_id in to_cancel.items():
             if session_id not in waiting:
-                unit.keep_investigation(incident_id, session_id)
+                unit.keep_investigation(incident_id)
         planned = sorted(unit.planned.items(), key=lambda item: -item[1].schedule.priority)
         wanted = min(len(planned), MAX_NEW_INVESTIGATIONS)
         room = await self.admission.room(connection, wanted)
@@ -250,12 +251,11 @@ class AlertAcceptance:
         updates = [
             (incident, update_text(unit.updates[incident.id], incident))
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
-            if incident.session_id and incident.session_id not in waiting
+            if incident.session_id and incident.investigation is not InvestigationState.FINISHED and incident.session_id not in waiting
         ]
         await transaction.publish_for(await store_updates(connection, updates, unit.now))
         # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
-        cancelled = [session_id for session_id in unit.cancelled.values() if session_id in waiting]
-        await cancel_investigations(transaction, cancelled)
+        await cancel_investigations(transaction, [session_id for session_id in to_cancel.values() if session_id in waiting])
         await transaction.publish_for(announced)
         for some in batches(incidents):
             await transaction.publish_for([(None, live_events.incident_changed(incident, unit.now)) for incident in some])

@@ -19,7 +19,6 @@ from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.incident import Incident, InvestigationState, Member
 from tarsy.domain.live_events import LiveEvent
-from tarsy.domain.status import SessionStatus
 from tarsy.intake.decision import Schedule
 from tarsy.intake.investigations import Investigations
 from tarsy.intake.policy import Policy, route_for
@@ -87,8 +86,7 @@ class IncidentCommands:
             runbook_url=self.investigations.runbook_of(cause.alert),
             by_person=by_person,
         )
-        pending = {"session_id": session.id, "session_status": SessionStatus.PENDING, "session_started": False}
-        changed = replace(incident, **pending, reinvestigations=schedule.repeats)
+        changed = incident.with_pending(session.id, reinvestigations=schedule.repeats)
         return changed, NewInvestigation(session, schedule.priority, origin=request_origin.get())
 
     async def resolve(self, incident_id: str, *, actor: str) -> None:
@@ -205,7 +203,7 @@ class IncidentCommands:
         waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id else [])
         if not waiting or not incident.may_be_cancelled:
             return incident, set()
-        return replace(incident, session_id=None, session_status=None), waiting
+        return incident.without_pending(), waiting
 
     async def _inform_running(self, connection: AsyncConnection, incident: Incident, text: str) -> Events:
         """Store a note for the incident's investigation if it runs, and return the events to publish."""

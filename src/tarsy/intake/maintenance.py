@@ -162,7 +162,7 @@ class IncidentMaintenance:
             waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id and may_begin else [])
             if decided.cancel_pending and waiting:
                 await cancel_investigations(transaction, sorted(waiting))
-                changed = replace(changed, session_id=None)
+                changed = changed.without_pending()
             await write_incidents(connection, [changed])
             # Also an investigation that a worker has claimed since the incident was read.
             informed = decided.note or (may_begin and not waiting)

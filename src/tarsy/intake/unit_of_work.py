@@ -84,8 +84,8 @@ class UnitOfWork:
     retired: list[str] = field(default_factory=list[str])
     # New investigations, by incident.
     planned: dict[str, PlannedInvestigation] = field(default_factory=dict[str, PlannedInvestigation])
-    # Sessions of pending investigations to cancel, by incident.
-    cancelled: dict[str, str] = field(default_factory=dict[str, str])
+    # Incidents whose stored pending investigations are to be cancelled, as they were before, by id.
+    cancelled: dict[str, Incident] = field(default_factory=dict[str, Incident])
     # New priorities of pending investigations, by session.
     priorities: dict[str, int] = field(default_factory=dict[str, int])
     # Updates for running investigations, by incident.
@@ -190,34 +190,33 @@ class UnitOfWork:
         if action.last:
             self._change(replace(self.incidents[incident_id], resolved_at=self.now))
         if action.cancel_pending:
-            session_id = self.incidents[incident_id].session_id
             # A planned investigation is not stored yet: dropping it is enough.
-            if incident_id not in self.planned and session_id:
-                self.cancelled[incident_id] = session_id
+            if incident_id not in self.planned:
+                self.cancelled[incident_id] = self.incidents[incident_id]
             self.drop_investigation(incident_id)
 
     def drop_investigation(self, incident_id: str) -> None:
         """Leave the incident without its pending investigation."""
         self.planned.pop(incident_id, None)
-        self._change(replace(self.incidents[incident_id], session_id=None, session_status=None))
+        self._change(self.incidents[incident_id].without_pending())
 
-    def keep_investigation(self, incident_id: str, session_id: str) -> None:
+    def keep_investigation(self, incident_id: str) -> None:
         """Leave the incident with the investigation that was to be cancelled: a worker has claimed it since the decision."""
         self.planned.pop(incident_id, None)
-        incident = self.incidents[incident_id]
-        self._change(replace(incident, session_id=session_id, session_status=SessionStatus.IN_PROGRESS, session_started=True))
-
-    def _plan(self, incident_id: str, schedule: Schedule, cause: IncomingAlert) -> None:
-        planned = self.planned[incident_id] = PlannedInvestigation(str(uuid4()), schedule, cause)
+        before = self.cancelled[incident_id]
         self._change(
             replace(
                 self.incidents[incident_id],
-                session_id=planned.session_id,
-                session_status=SessionStatus.PENDING,
-                session_started=False,
-                reinvestigations=schedule.repeats,
+                session_id=before.session_id,
+                session_status=SessionStatus.IN_PROGRESS,
+                session_started=True,
+                reinvestigations=before.reinvestigations,
             )
         )
+
+    def _plan(self, incident_id: str, schedule: Schedule, cause: IncomingAlert) -> None:
+        planned = self.planned[incident_id] = PlannedInvestigation(str(uuid4()), schedule, cause)
+        self._change(self.incidents[incident_id].with_pending(planned.session_id, reinvestigations=schedule.repeats))
 
     def _inform(self, incident_id: str, update: AlertUpdate) -> None:
         """Record an update for an investigation that runs, or that may start before the transaction commits."""

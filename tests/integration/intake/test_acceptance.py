@@ -20,7 +20,7 @@ from tarsy.config.resolve.resolved import ResolvedChain
 from tarsy.config.schema.selection import McpSelection
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Severity
 from tarsy.domain.incident import Mute
-from tarsy.domain.route import OnResolved, RouteAction
+from tarsy.domain.route import MAX_REINVESTIGATIONS, OnResolved, RouteAction
 from tarsy.intake.answer import Answer, Outcome
 from tarsy.intake.delivery import Delivery
 from tarsy.intake.fields import QUICK_CHARACTERS
@@ -205,6 +205,48 @@ async def test_a_full_queue_keeps_the_incident_without_an_investigation(database
         assert (second.main.action, second.main.session_id) == (Outcome.OPENED, None)
         assert len(await ground.incidents()) == 2
         assert len(await ground.sessions()) == 1
+
+
+async def test_a_repeated_investigation_that_finds_the_queue_full_leaves_the_incident_the_last_one(database_url: str) -> None:
+    async with intake_world(database_url, max_queue_size=1) as ground:
+        first = await ground.take(alert())
+        await ground.finish(await ground.begin())
+        ground.later(hours=5)
+        await ground.take(alert("f2", problem="fills the queue"))
+        again = await ground.take(alert())
+        assert first.main
+        assert again.main
+        assert (again.main.session_id, again.main.session_status) == (first.main.session_id, "completed")
+        incident, _ = await ground.incidents()
+        assert (str(incident["session_id"]), incident["looked_again"]) == (first.main.session_id, 0)
+        await ground.begin()
+        await ground.maintenance().round()
+        incident, _ = await ground.incidents()
+        assert (str(incident["session_id"]) != first.main.session_id, incident["looked_again"]) == (True, 1)
+
+
+async def test_a_repeated_investigation_that_is_cancelled_leaves_the_incident_the_last_one(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        first = await ground.take(alert())
+        assert first.main
+        await ground.finish(await ground.begin())
+        ground.later(hours=5)
+        for _ in range(MAX_REINVESTIGATIONS + 1):
+            await ground.take(alert())
+            assert (await ground.incidents())[0]["looked_again"] == 1
+            await ground.take(alert(status=RESOLVED))
+            [incident] = await ground.incidents()
+            assert (str(incident["session_id"]), incident["looked_again"]) == (first.main.session_id, 0)
+        # Also if it fires again in the same request, and if a person resolves the incident.
+        await ground.take(alert())
+        [incident] = await ground.incidents()
+        ground.later(seconds=1)
+        await ground.take(alert(status=RESOLVED), alert())
+        assert (await ground.incidents())[0]["looked_again"] == 1
+        await ground.commands().resolve(str(incident["id"]), actor="alice")
+        [incident] = await ground.incidents()
+        assert (str(incident["session_id"]), incident["looked_again"]) == (first.main.session_id, 0)
+        assert await ground.rows("SELECT * FROM notes") == []
 
 
 async def test_a_change_opens_nothing_and_is_stored_once(database_url: str) -> None:

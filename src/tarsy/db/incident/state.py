@@ -20,7 +20,8 @@ from tarsy.db.rows import NewRow
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, webhook_deliveries, work
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.incident import Incident, Member
+from tarsy.domain.incident import EndedInvestigation, Incident, Member
+from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
 
@@ -137,17 +138,41 @@ async def _lock_some(connection: AsyncConnection, ids: Sequence[str]) -> dict[st
     session_ids = [row["session_id"] for row in rows if row["session_id"]]
     table = alert_sessions.c
     held_up = sa.and_(work.c.state == WorkState.PARKED.value, work.c.parked_by_budget.is_not(None))
+    # Those that were cancelled may have done nothing.
+    earlier = alert_sessions.alias("earlier")
+    ended = (
+        earlier.c.incident_id == table.incident_id,
+        earlier.c.completed_at.is_not(None),
+        earlier.c.status != SessionStatus.CANCELLED.value,
+    )
+    last_ended = sa.select(earlier.c.id, earlier.c.status, earlier.c.completed_at).where(*ended).order_by(earlier.c.created_at.desc())
+    previous = last_ended.limit(1).lateral("previous")
     query = sa.select(
         table.id.label("session_id"),
         table.status.label("session_status"),
         table.started_at.is_not(None).label("session_started"),
         table.completed_at.label("finished_at"),
         sa.func.coalesce(held_up, sa.false()).label("session_held_up"),
-    ).outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id))
+        previous.c.id.label("previous_id"),
+        previous.c.status.label("previous_status"),
+        previous.c.completed_at.label("previous_finished_at"),
+    ).select_from(
+        alert_sessions.outerjoin(work, (work.c.kind == INVESTIGATION) & (work.c.subject_id == table.id)).outerjoin(
+            previous, table.completed_at.is_(None)
+        )
+    )
     found = (await connection.execute(query.where(table.id.in_(session_ids)))).mappings()
     last: dict[str, NewRow] = {row["session_id"]: dict(row) for row in found}
+    for session in last.values():
+        session["previous"] = _previous(session)
     locked: list[NewRow] = [dict(row) for row in rows]
     return {row["id"]: incident_of(row | last.get(row["session_id"], {})) for row in locked}
+
+
+def _previous(row: NewRow) -> EndedInvestigation | None:
+    if row["previous_id"] is None:
+        return None
+    return EndedInvestigation(row["previous_id"], SessionStatus(row["previous_status"]), row["previous_finished_at"])
 
 
 async def write_incidents(connection: AsyncConnection, changed: Sequence[Incident]) -> None:
