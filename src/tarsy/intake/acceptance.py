@@ -39,6 +39,7 @@ from tarsy.intake.policy import Policy, route_for
 from tarsy.intake.unit_of_work import IncomingAlert, UnitOfWork
 from tarsy.intake.updates import store_updates, update_text
 from tarsy.kit.clock import Clock
+from tarsy.session.chains import UnknownAlertTypeError
 
 log = structlog.get_logger(__name__)
 
@@ -222,23 +223,26 @@ class AlertAcceptance:
         for incident_id, _ in planned[room:]:
             # The incident keeps its alerts; maintenance starts its investigation when there is room.
             unit.drop_investigation(incident_id)
-        sessions = [
-            NewInvestigation(
-                self.investigations.session(
-                    unit.incidents[incident_id],
-                    unit.members[investigation.cause.key],
+        sessions: list[NewInvestigation] = []
+        for incident_id, investigation in planned[:room]:
+            incident, cause = unit.incidents[incident_id], investigation.cause
+            try:
+                session = self.investigations.session(
+                    incident,
+                    unit.members[cause.key],
                     unit.now,
                     session_id=investigation.session_id,
-                    author=investigation.cause.author,
-                    runbook_url=investigation.cause.runbook_url,
-                    runbook=investigation.cause.runbook,
-                    chain=chains.get(unit.incidents[incident_id].alert_type),
-                ),
-                investigation.schedule.priority,
-                investigation.schedule.delay,
-            )
-            for incident_id, investigation in planned[:room]
-        ]
+                    author=cause.author,
+                    runbook_url=cause.runbook_url,
+                    runbook=cause.runbook,
+                    chain=chains.get(incident.alert_type),
+                )
+            except UnknownAlertTypeError as error:
+                # Only of an older incident: those of the alerts have chains. The delivery must not be lost because of it.
+                log.warning("incidents.not_investigated", incident_id=incident_id, reason=str(error))
+                unit.drop_investigation(incident_id)
+            else:
+                sessions.append(NewInvestigation(session, investigation.schedule.priority, investigation.schedule.delay))
         incidents = [unit.incidents[incident_id] for incident_id in sorted(unit.changed)]
         await write_incidents(connection, incidents)
         await write_members(connection, list(unit.rows.values()), set(unit.retired))

@@ -1,7 +1,7 @@
 """What senders say, stored: one incident for a problem and one investigation for an incident, however often and wherever it is said."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from threading import get_ident
@@ -25,6 +25,7 @@ from tarsy.intake.answer import Answer, Outcome
 from tarsy.intake.delivery import Delivery
 from tarsy.intake.fields import QUICK_CHARACTERS
 from tarsy.intake.policy import Route, ServerVariants
+from tarsy.session.chains import UnknownAlertTypeError
 
 # More than one transaction takes, from as many connections as three replicas have.
 CROWD = 60
@@ -381,6 +382,34 @@ async def test_an_investigation_has_the_tool_servers_that_its_alerts_label_choos
     assert known["mcp_servers"] == ["kubernetes-eu1"]
     assert unknown["mcp_servers"] == []
     assert 'label "cluster" says "eu9"' in unknown["absent_servers"]["kubernetes-server"]
+
+
+@dataclass
+class _RenamedType(FixedChains):
+    """Chains of a configuration in which the alert type "silent" has another name by now."""
+
+    renamed: bool = False
+
+    def resolve(self, alert_type: str, selection: McpSelection | None) -> ResolvedChain:
+        if self.renamed and alert_type == "silent":
+            raise UnknownAlertTypeError(alert_type, ["kubernetes"])
+        return super().resolve(alert_type, selection)
+
+
+async def test_a_delivery_is_stored_also_if_the_alert_type_of_an_older_incident_is_gone(database_url: str) -> None:
+    chains = _RenamedType()
+    async with intake_world(database_url, routes=(replace(ROUTE, alert_type="silent"),), chains=chains) as ground:
+        first = await ground.take(alert())
+        assert first.main
+        await ground.finish(await ground.begin())
+        ground.later(hours=5)
+        ground.routes, chains.renamed = (replace(ROUTE, alert_type="kubernetes"),), True
+        answer = await ground.take(alert(), alert("f2", problem="new"))
+        assert {result.action for result in answer.results} == {Outcome.INVESTIGATED_AGAIN, Outcome.OPENED}
+        older, newer = await ground.incidents()
+        assert (str(older["session_id"]), older["deliveries"], older["looked_again"]) == (first.main.session_id, 2, 0)
+        assert (await ground.begin()).subject.incident_id == str(newer["id"])
+        assert [session["status"] for session in await ground.sessions()] == ["completed", "in_progress"]
 
 
 async def test_an_alert_of_an_earlier_version_without_an_instance_is_the_same_as_that_of_its_sender(database_url: str) -> None:
