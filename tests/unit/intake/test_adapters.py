@@ -121,6 +121,15 @@ def test_an_incident_of_pagerduty_that_was_reopened_still_takes_a_raised_priorit
     assert alerts[4].starts_at == alerts[0].starts_at
 
 
+@pytest.mark.parametrize("encoded", ["payment%20%22api%22%20%E2%82%AC", '"payment \\"api\\" %E2%82%AC"'])
+def test_an_event_in_headers_is_the_same_alert_as_in_a_body(encoded: str) -> None:
+    event = {"specversion": "1.0", "id": "7", "source": "/shop", "type": "down", "subject": 'payment "api" €'}
+    headers = {f"ce-{name}": value for name, value in event.items()} | {"ce-subject": encoded}
+    [structured] = parse_delivery(parse_request(json.dumps({**event, "data": {}}))).alerts
+    [binary] = parse_delivery(parse_request("{}", headers)).alerts
+    assert (binary.fingerprint, binary.title, binary.labels) == (structured.fingerprint, structured.title, structured.labels)
+
+
 def test_the_type_of_an_event_means_the_end_only_if_its_last_word_does() -> None:
     def status(kind: str) -> AlertStatus:
         event = {"specversion": "1.0", "id": "1", "source": "acme", "subject": "web-1", "type": kind}

@@ -7,6 +7,7 @@ https://github.com/cdevents/spec/blob/main/continuous-deployment.md
 import base64
 import re
 from typing import Any, cast
+from urllib.parse import unquote
 
 from tarsy.domain.alert import Alert, AlertStatus, Change, ChangeOutcome, Links, alert_title
 from tarsy.intake.delivery import Adapter, Delivery, WebhookRequest
@@ -18,6 +19,9 @@ _ENDINGS = {"resolved", "recovered", "closed", "cleared", "ok"}
 # A type that ends with one of them: `alert.resolved`, `AlertResolved`, `state.ok`, but neither `issue.unresolved` nor `webhook`.
 _ENDING_TYPE = re.compile(r"(?i:(?<!un)(?:resolved|recovered|closed|cleared)|(?<![a-z])ok)$|(?<=[a-z])O[kK]$")
 _ATTRIBUTES = {"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "data_base64"}
+# The value of a header in quotes, and an escaped character in it.
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile(r"\\(.)")
 
 
 def matches(request: WebhookRequest) -> bool:
@@ -29,11 +33,20 @@ def _events(request: WebhookRequest) -> list[Fields]:
     """Return the events of a request that are kept, each with its attributes and its data."""
     headers = request.headers
     if "ce-specversion" in headers:
-        attributes: dict[str, Any] = {name.removeprefix("ce-"): value for name, value in headers.items() if name.startswith("ce-")}
+        attributes: dict[str, Any] = {
+            name.removeprefix("ce-"): _decoded(value) for name, value in headers.items() if name.startswith("ce-")
+        }
         return [Fields({**attributes, "data": request.text if request.value is None else request.value})]
     value: Any = request.value
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
     return [Fields.of(item) for item in items[:MAX_ALERTS]]
+
+
+def _decoded(value: str) -> str:
+    """Return the value of an attribute from that of its header, as section 3.1.3.2 of the HTTP binding says."""
+    if quoted := _QUOTED.fullmatch(value):
+        value = _ESCAPED.sub(r"\1", quoted[1])
+    return unquote(value)
 
 
 def parse(request: WebhookRequest) -> Delivery | None:
