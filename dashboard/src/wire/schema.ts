@@ -4495,7 +4495,7 @@ export interface operations {
                 last_event_id?: number | null;
             };
             header?: {
-                /** @description Continue after this event; 0 returns all stored events. */
+                /** @description Continue after this event; 0: from the first one. If more than 200 events follow it, or some are no longer stored, `catchup.overflow` comes instead of them. */
                 "last-event-id"?: number | null;
             };
             path: {

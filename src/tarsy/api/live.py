@@ -52,7 +52,11 @@ KEEPALIVE_SECONDS = 15.0
 IDENTITY_SECONDS = 60.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
-LastEventId = Annotated[int | None, Header(ge=0, lt=2**63, description="Continue after this event; 0 returns all stored events.")]
+_LAST_EVENT_ID = (
+    "Continue after this event; 0: from the first one. If more than 200 events follow it, or some are no longer stored, `catchup.overflow` "
+    "comes instead of them."
+)
+LastEventId = Annotated[int | None, Header(ge=0, lt=2**63, description=_LAST_EVENT_ID)]
 LastEventIdQuery = Annotated[
     int | None, Query(alias="last_event_id", ge=0, lt=2**63, description="The same, for clients that cannot set headers.")
 ]
