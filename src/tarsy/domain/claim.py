@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NewType
 
-# No enum: a new kind of work is added with its handler, and no other code knows its name.
+# No enum: work of each target of notifications is a kind of its own. A kind whose status people see has a `Subject` in `db/work/subjects.py`.
 WorkKind = NewType("WorkKind", str)
 
 INVESTIGATION = WorkKind("session")

@@ -104,7 +104,7 @@ class HeartbeatResult(StrEnum):
 class Park:
     """Park the work: `reason` is for people, and after `seconds` it is woken if nothing else wakes it.
 
-    Seconds and no time: the database, whose clock decides, adds them to its own.
+    A duration, because the database's clock decides.
     """
 
     reason: str

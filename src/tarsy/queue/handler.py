@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 class Handler(Protocol[Subject]):
-    """Does one kind of work. A new kind needs a handler and a table row; nothing else knows its name."""
+    """Does one kind of work."""
 
     @property
     def rules(self) -> WorkRules: ...
@@ -79,7 +79,7 @@ class Runner:
                     await self.queue.release(claim, how)
             except ClaimLostError:
                 log.warning("work.lost")
-            except Exception as error:  # the per-session guard
+            except Exception as error:  # a bug ends this work, not the worker
                 log.exception("work.broke")
                 await self._end_failed(claim, error)
             finally:

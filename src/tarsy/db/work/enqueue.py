@@ -17,7 +17,7 @@ from tarsy.domain.work import PRIORITY_HEAD_START, WorkState
 class NewWork:
     """Work to be done. Higher `priority` goes first.
 
-    It is not claimed before `not_before`, a time of day, or else before the `delay` is over, by the clock of the database.
+    It is not claimed before `not_before`, or, without that, before the `delay` is over, by the clock of the database.
     """
 
     kind: WorkKind

@@ -41,7 +41,7 @@ _WAITING = sa.text(
 class CancelAnswer(StrEnum):
     """The result of a request to cancel."""
 
-    # It had not begun, and now never will.
+    # No worker held it: it has ended.
     CANCELLED = "cancelled"
     # Its worker has been notified.
     CANCELLING = "cancelling"
@@ -65,7 +65,7 @@ async def wake(transaction: Transaction, kind: WorkKind, subject_id: str) -> Non
 
 
 async def unpark(transaction: Transaction, row: sa.RowMapping) -> None:
-    """Make locked, parked work ready, ahead of new work. Its time runs again when a worker claims it: many may be woken at once."""
+    """Make locked, parked work ready, ahead of new work. Waiting for a worker does not count against its deadline."""
     connection = transaction.connection
     values = {
         "state": WorkState.READY.value,

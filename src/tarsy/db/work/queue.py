@@ -98,11 +98,12 @@ class WorkQueue:
         self._lock = anyio.Lock()
 
     async def claim(self, rules: WorkRules, *, counted: Sequence[WorkKind], max_concurrent_sessions: int) -> Claimed[Any] | None:
-        """Claim the first work of a kind that can be read, or None when there is none or no room for it.
+        """Claim the first work of a kind. Return None if there is none, or no room for it.
 
-        `counted` are the kinds that share `max_concurrent_sessions`.
+        None also if the subject of the first work had ended already, or can never be read: that work is ended, and a database notification
+        announces that there may be more. `counted` are the kinds that share `max_concurrent_sessions`.
         """
-        token, limited = str(uuid4()), self._sessions is not None
+        token, own_sessions_only = str(uuid4()), self._sessions is not None
         parameters = {
             "kind": rules.kind,
             "counted": list(counted),
@@ -115,7 +116,7 @@ class WorkQueue:
         while True:
             async with self._autocommit.connect() as connection:
                 # Most of the time there is nothing to claim, and no process has to wait for the lock to find out.
-                found = (await connection.execute(_claimable(rules, limited=limited), parameters)).one()
+                found = (await connection.execute(_claimable(rules, own_sessions_only=own_sessions_only), parameters)).one()
             if found.due:
                 await wake_due(self._publisher, rules.kind)
             elif not found.ready:
@@ -123,7 +124,11 @@ class WorkQueue:
             try:
                 async with self._lock, self._publisher.transaction() as transaction:
                     await transaction.connection.execute(CLAIM_LOCK)
-                    row = (await transaction.connection.execute(_claim(rules, limited=limited), parameters)).mappings().first()
+                    row = (
+                        (await transaction.connection.execute(_claim(rules, own_sessions_only=own_sessions_only), parameters))
+                        .mappings()
+                        .first()
+                    )
                     return await self._claimed(transaction, rules.kind, row, token) if row else None
             except _UnreadableError as unreadable:
                 # The claim was rolled back, so that the session still begins when it can be read. Meanwhile no other work waits for it.
@@ -143,7 +148,7 @@ class WorkQueue:
             await finish(connection, claim)
             return None
         try:
-            value = await subject.read(connection, row)
+            value = await subject.prepare(connection, row)
             moved = subject.moved(row, row["now"], None)
         except Exception as error:  # the boundary to what other versions have stored
             if isinstance(error, SQLAlchemyError) or is_transient(error):
@@ -157,7 +162,7 @@ class WorkQueue:
             await release(transaction, await lock_claimed(connection, claim), End(RunStatus.FAILED, reason))
             return None
         await transaction.publish(moved, session_id=claim.session)
-        return Claimed(claim, value, row["seconds_left"], row["work_attempts"], subject.begins(row))
+        return Claimed(claim, value, row["seconds_left"], row["work_attempts"], subject.is_new(row))
 
     async def heartbeat(self, claims: Sequence[Claim]) -> Mapping[str, HeartbeatResult | Park]:
         """Store a heartbeat of these claims; return, per claim id, whether the claim is still held, or why it is to be parked."""
@@ -189,25 +194,25 @@ class WorkQueue:
 
 
 @cache
-def _claimable(rules: WorkRules, *, limited: bool) -> sa.TextClause:
+def _claimable(rules: WorkRules, *, own_sessions_only: bool) -> sa.TextClause:
     """Return the query whether there is work to claim, and parked work whose time has come."""
     return sa.text(
         f"""
-        SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules, limited=limited)}) AND {_room(rules)} AS ready,
+        SELECT EXISTS (SELECT FROM work w WHERE {_candidate(rules, own_sessions_only=own_sessions_only)}) AND {_room(rules)} AS ready,
             EXISTS (SELECT FROM work WHERE work.kind = :kind AND {DUE}) AS due
         """
     )
 
 
 @cache
-def _claim(rules: WorkRules, *, limited: bool) -> sa.Executable:
+def _claim(rules: WorkRules, *, own_sessions_only: bool) -> sa.Executable:
     """Return the statement that claims the first work in rank, moves its subject, and returns both."""
     subject = SUBJECTS.get(rules.kind)
     # The chain that was stored with the session limits the time of its work.
     claim = f"""
         WITH next AS (
             SELECT w.id FROM work w
-            WHERE {_candidate(rules, limited=limited)} AND {_room(rules)}
+            WHERE {_candidate(rules, own_sessions_only=own_sessions_only)} AND {_room(rules)}
             ORDER BY w.rank, w.id LIMIT 1
             FOR UPDATE OF w SKIP LOCKED
         ),
@@ -229,9 +234,10 @@ def _claim(rules: WorkRules, *, limited: bool) -> sa.Executable:
             c.attempts AS work_attempts, CAST(extract(epoch FROM c.deadline - now()) AS double precision) AS seconds_left, now() AS now"""
     if subject is None:
         return sa.text(f"{claim} {result} FROM claimed c")
+    assignments = ", ".join([f"status = '{subject.claimed}'", *subject.also_set])
     moved = f""",
         moved AS (
-            UPDATE {subject.statuses.table.name} s SET status = '{subject.claimed}'{subject.at_claim}
+            UPDATE {subject.statuses.table.name} s SET {assignments}
             FROM claimed c WHERE s.id = c.subject_id AND s.status IN ({subject.statuses.sources(subject.claimed)})
             RETURNING {", ".join(f"s.{column.name}" for column in subject.columns)}
         )"""
@@ -239,9 +245,9 @@ def _claim(rules: WorkRules, *, limited: bool) -> sa.Executable:
     return statement.columns(**{column.name: column.type for column in subject.columns})
 
 
-def _candidate(rules: WorkRules, *, limited: bool) -> str:
-    """Return the condition of work `w` that may be claimed; `limited` to given sessions."""
-    conditions = [_READY, *([_NOT_PAUSED] if rules.held_by_pause else []), *([_OWN] if limited else [])]
+def _candidate(rules: WorkRules, *, own_sessions_only: bool) -> str:
+    """Return the condition of work `w` that may be claimed."""
+    conditions = [_READY, *([_NOT_PAUSED] if rules.held_by_pause else []), *([_OWN] if own_sessions_only else [])]
     for kind in sorted(rules.begins_apart_from & SUBJECTS.keys()):
         # A follow-up gives its stage the next number of the session: while one is claimed and has no stage yet, another would take the same.
         table, claimed = SUBJECTS[kind].statuses.table.name, SUBJECTS[kind].claimed

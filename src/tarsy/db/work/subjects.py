@@ -44,8 +44,8 @@ class Subject(ABC):
     cancelling: StrEnum | None = None
     # The stages that are its run.
     stage_types: frozenset[StageType]
-    # Other columns that a claim sets.
-    at_claim: str = ""
+    # What a claim sets besides the status: assignments in SQL, in which the subject's row is `s`.
+    also_set: tuple[str, ...] = ()
 
     @property
     def columns(self) -> Sequence[sa.Column[Any]]:
@@ -53,11 +53,11 @@ class Subject(ABC):
         return list(self.statuses.table.c)
 
     @abstractmethod
-    async def read(self, connection: AsyncConnection, row: Row) -> object:
-        """Return the value that the handler gets."""
+    async def prepare(self, connection: AsyncConnection, row: Row) -> object:
+        """Return the value that the handler gets. At the first claim, the session of an incident is updated with the alerts that have joined it."""
 
-    def begins(self, row: Row) -> bool:
-        """Return whether this claim is known to be its first."""
+    def is_new(self, row: Row) -> bool:
+        """Return whether this claim is the first one, and nothing of the run is stored; False if that is not known."""
         del row
         return False
 
@@ -75,11 +75,11 @@ class SessionSubject(Subject):
     def columns(self) -> Sequence[sa.Column[Any]]:
         return SESSION_COLUMNS
 
-    async def read(self, connection: AsyncConnection, row: Row) -> AlertSession:
+    async def prepare(self, connection: AsyncConnection, row: Row) -> AlertSession:
         session = session_of(row)
-        return await with_current_alerts(connection, session) if session.incident_id is not None and self.begins(row) else session
+        return await with_current_alerts(connection, session) if session.incident_id is not None and self.is_new(row) else session
 
-    def begins(self, row: Row) -> bool:
+    def is_new(self, row: Row) -> bool:
         # A fork begins with the steps of another session.
         return row["started_at"] == row["now"] and row["fork"] is None
 
@@ -115,7 +115,7 @@ class _FollowUp(Subject):
 
 
 class QuestionSubject(_FollowUp):
-    async def read(self, connection: AsyncConnection, row: Row) -> ChatWork:
+    async def prepare(self, connection: AsyncConnection, row: Row) -> ChatWork:
         return ChatWork(await _session(connection, row["session_id"]), read(ChatUserMessage, row))
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
@@ -124,7 +124,7 @@ class QuestionSubject(_FollowUp):
 
 
 class ScoreSubject(_FollowUp):
-    async def read(self, connection: AsyncConnection, row: Row) -> ScoreWork:
+    async def prepare(self, connection: AsyncConnection, row: Row) -> ScoreWork:
         return ScoreWork(await _session(connection, row["session_id"]), read(SessionScore, row))
 
     def moved(self, row: Row, at: datetime, reason: str | None) -> Sequence[LiveEvent]:
@@ -148,7 +148,7 @@ _SUBJECTS = (
         stage_types=frozenset(
             {StageType.INVESTIGATION, StageType.SYNTHESIS, StageType.EXEC_SUMMARY, StageType.ACTION, StageType.CHALLENGE}
         ),
-        at_claim=", started_at = coalesce(s.started_at, now())",
+        also_set=("started_at = coalesce(s.started_at, now())",),
     ),
     # People see a parked follow-up as pending.
     QuestionSubject(
