@@ -157,7 +157,7 @@ async def local_server(settings: Settings) -> AsyncGenerator[LocalServer]:
 
             def work_on(session_id: str) -> None:
                 sessions.add(session_id)
-                running.pool.on_gap()
+                running.pool.wake_all()
 
             try:
                 yield LocalServer(f"http://127.0.0.1:{listening.getsockname()[1]}", token, work_on)

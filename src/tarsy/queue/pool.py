@@ -37,8 +37,8 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(slots=True)
-class Slot:
-    """A worker and the work it has claimed."""
+class Worker:
+    """A worker, with the work that it has claimed."""
 
     name: str
     lane: Lane
@@ -50,7 +50,7 @@ class Slot:
 
 
 class WorkerPool:
-    """The workers of a process. `run` works until `drain` or `stop_now` is called; notifications only make it faster."""
+    """The workers of a process. `run` works until `drain` or `stop_now` is called; database notifications (`NOTIFY`) only make it faster."""
 
     def __init__(
         self, config: QueueConfig, runner: Runner, recovery: OrphanRecovery | None, handlers: Iterable[Handler[Any]], *, clock: Clock
@@ -62,19 +62,19 @@ class WorkerPool:
         self._orphan_grace = OrphanGrace(
             clock.now(), heartbeat_interval=config.heartbeat_interval, orphan_threshold=config.orphan_threshold
         )
-        # Set while `run` runs.
-        self._workers: TaskGroup | None = None
+        # Set while `run` runs: the tasks of the workers.
+        self._tasks: TaskGroup | None = None
         self._wakeups = {lane: Wakeup() for lane in Lane}
         self._draining = anyio.Event()
         # Cancelled when running work is released at once.
-        self._grace = anyio.CancelScope()
-        # Set from then on: whoever waits for the end of the pool should not wait for long.
+        self._shutdown_grace = anyio.CancelScope()
+        # Set by `stop_now`, so that callers cut their own waits short.
         self.stopping_now = anyio.Event()
         # Set whenever a worker has finished something.
-        self._slot_freed = AutoResetEvent()
+        self._worker_freed = AutoResetEvent()
         # Set when the next heartbeat should be sent at once.
         self._heartbeat_due = AutoResetEvent()
-        self.slots: list[Slot] = []
+        self.workers: list[Worker] = []
         self._resize()
 
     def _configure(self, config: QueueConfig, runner: Runner, handlers: Iterable[Handler[Any]]) -> None:
@@ -90,7 +90,7 @@ class WorkerPool:
         if not self._draining.is_set():
             self._resize()
         # Idle workers take up the new intervals, and retired ones end.
-        self.on_gap()
+        self.wake_all()
 
     def _resize(self) -> None:
         """Give each lane that has a handler its number of workers."""
@@ -103,19 +103,19 @@ class WorkerPool:
             (Lane.NOTIFICATIONS, "notifier", senders),
         ):
             count = wanted if lane in lanes else 0
-            present = [slot for slot in self.slots if slot.lane is lane]
+            present = [worker for worker in self.workers if worker.lane is lane]
             # Idle workers retire first.
-            for place, slot in enumerate(sorted(present, key=lambda slot: slot.claim is None)):
-                slot.retired = place >= count
-            taken = {slot.name for slot in present}
+            for place, worker in enumerate(sorted(present, key=lambda worker: worker.claim is None)):
+                worker.retired = place >= count
+            taken = {worker.name for worker in present}
             names = (free for number in itertools.count(1) if (free := f"{name}-{number}") not in taken)
             for free in itertools.islice(names, max(0, count - len(present))):
-                slot = Slot(free, lane)
-                self.slots.append(slot)
-                if self._workers:
-                    self._workers.start_soon(self._work, slot, name=slot.name)
+                worker = Worker(free, lane)
+                self.workers.append(worker)
+                if self._tasks:
+                    self._tasks.start_soon(self._work, worker, name=worker.name)
 
-    # ---- notifications
+    # ---- database notifications
 
     def on_work(self, payload: str) -> None:
         """There is work of this kind to claim."""
@@ -126,14 +126,14 @@ class WorkerPool:
     def on_pause(self, payload: str) -> None:
         """A pause began or ended: the next heartbeat parks running work, and the next claim respects it."""
         del payload  # heartbeats and claims ask about all chains
-        self.on_gap()
+        self.wake_all()
 
     def on_cancel(self, payload: str) -> None:
         """The work or execution with this id is to be cancelled."""
         self._runner.cancellations.cancel(payload)
 
-    def on_gap(self) -> None:
-        """Notifications may have been lost."""
+    def wake_all(self) -> None:
+        """Send a heartbeat and look for work at once: database notifications may have been lost, or what may be claimed has changed."""
         self._heartbeat_due.set()
         for wakeup in self._wakeups.values():
             wakeup.wake_all()
@@ -147,19 +147,19 @@ class WorkerPool:
                 maintenance.start_soon(self._send_heartbeats, name="heartbeats")
             if self._recovery:
                 maintenance.start_soon(self._recover_orphans, self._recovery, name="orphan recovery")
-            async with anyio.create_task_group() as workers:
-                self._workers = workers
-                for slot in self.slots:
-                    workers.start_soon(self._work, slot, name=slot.name)
-                workers.start_soon(self._enforce_grace, workers, name="shutdown grace")
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                for worker in self.workers:
+                    tasks.start_soon(self._work, worker, name=worker.name)
+                tasks.start_soon(self._enforce_shutdown_grace, tasks, name="shutdown grace")
             maintenance.cancel_scope.cancel()
 
     async def run_waiting(self, kind: WorkKind) -> None:
         """Do all waiting work of a kind one after the other, without heartbeats, and return."""
         handler = self._handlers[kind]
-        slot = Slot("only", handler.rules.lane)
+        worker = Worker("only", handler.rules.lane)
         while (claimed := await self._claim(handler)) is not None:
-            await self._run_claimed(slot, handler, claimed)
+            await self._run_claimed(worker, handler, claimed)
 
     @property
     def is_draining(self) -> bool:
@@ -178,59 +178,59 @@ class WorkerPool:
     def stop_now(self) -> None:
         """Stop claiming and release running work at once."""
         self.drain()
-        self._grace.cancel()
+        self._shutdown_grace.cancel()
         self.stopping_now.set()
-        for slot in self.slots:
-            if slot.scope:
-                slot.scope.stop(StopReason.HANDED_OVER)
+        for worker in self.workers:
+            if worker.scope:
+                worker.scope.stop(StopReason.HANDED_OVER)
 
-    async def _enforce_grace(self, workers: TaskGroup) -> None:
+    async def _enforce_shutdown_grace(self, tasks: TaskGroup) -> None:
         await self._draining.wait()
-        with self._grace:
+        with self._shutdown_grace:
             if await self._all_idle(within=self._config.graceful_shutdown_timeout):
                 return
-            log.warning("queue.grace_over", running=sum(slot.claim is not None for slot in self.slots))
+            log.warning("queue.grace_over", running=sum(worker.claim is not None for worker in self.workers))
             self.stop_now()
         if not await self._all_idle(within=STOP_SECONDS):
-            workers.cancel_scope.cancel()
+            tasks.cancel_scope.cancel()
 
     async def _all_idle(self, *, within: float) -> bool:
         with anyio.move_on_after(within):
-            while any(slot.claim for slot in self.slots):
-                await self._slot_freed.wait()
+            while any(worker.claim for worker in self.workers):
+                await self._worker_freed.wait()
             return True
         return False
 
     # ---- one worker
 
-    async def _work(self, slot: Slot) -> None:
+    async def _work(self, worker: Worker) -> None:
         """Claim work and run it until the pool drains or the worker retires."""
-        wakeup = self._wakeups[slot.lane]
-        while not self._is_over_for(slot):
+        wakeup = self._wakeups[worker.lane]
+        while not self._is_over_for(worker):
             try:
                 found = None
                 for handler in self._handlers.values():
-                    if handler.rules.lane is slot.lane and (claimed := await self._claim(handler)):
+                    if handler.rules.lane is worker.lane and (claimed := await self._claim(handler)):
                         found = handler, claimed
                         break
             except Exception as error:  # any error may be gone at the next poll
                 if not self._runner.is_transient(error):
-                    log.exception("queue.claim_failed", worker=slot.name)
+                    log.exception("queue.claim_failed", worker=worker.name)
                 await anyio.sleep(ERROR_PAUSE_SECONDS)
                 continue
             if found:
                 # There may be more: another worker tries, too.
                 wakeup.wake_one()
-                await self._run_claimed(slot, *found)
+                await self._run_claimed(worker, *found)
             # The pool may have begun to drain during the claim.
-            elif not self._is_over_for(slot):
+            elif not self._is_over_for(worker):
                 jitter = random.uniform(0, self._config.poll_interval_jitter)  # noqa: S311 - spreads polls, guards nothing
                 await wakeup.wait(self._config.poll_interval + jitter)
-        if slot.retired:
-            self.slots.remove(slot)
+        if worker.retired:
+            self.workers.remove(worker)
 
-    def _is_over_for(self, slot: Slot) -> bool:
-        return self._draining.is_set() or slot.retired
+    def _is_over_for(self, worker: Worker) -> bool:
+        return self._draining.is_set() or worker.retired
 
     async def _claim(self, handler: Handler[Any]) -> Claimed[Any] | None:
         with anyio.fail_after(ANSWER_SECONDS):
@@ -238,23 +238,23 @@ class WorkerPool:
                 handler.rules, counted=self._counted, max_concurrent_sessions=self._config.max_concurrent_sessions
             )
 
-    async def _run_claimed(self, slot: Slot, handler: Handler[Any], claimed: Claimed[Any]) -> None:
-        slot.claim, slot.scope, slot.busy_since = claimed.claim, RunScope(), self._clock.now()
-        log.info("work.claimed", kind=claimed.claim.kind, session_id=claimed.claim.session, worker=slot.name)
+    async def _run_claimed(self, worker: Worker, handler: Handler[Any], claimed: Claimed[Any]) -> None:
+        worker.claim, worker.scope, worker.busy_since = claimed.claim, RunScope(), self._clock.now()
+        log.info("work.claimed", kind=claimed.claim.kind, session_id=claimed.claim.session, worker=worker.name)
         try:
             if self._draining.is_set():
-                slot.scope.stop(StopReason.HANDED_OVER)
-            await self._runner.run_claimed(handler, claimed, slot.scope)
+                worker.scope.stop(StopReason.HANDED_OVER)
+            await self._runner.run_claimed(handler, claimed, worker.scope)
         finally:
-            slot.claim, slot.scope, slot.busy_since = None, None, None
-            self._slot_freed.set()
+            worker.claim, worker.scope, worker.busy_since = None, None, None
+            self._worker_freed.set()
 
     # ---- heartbeats and orphans
 
     async def _send_heartbeats(self) -> None:
         while True:
             await self._heartbeat_due.wait(self._config.heartbeat_interval)
-            held = [(slot, slot.claim) for slot in self.slots if slot.claim]
+            held = [(worker, worker.claim) for worker in self.workers if worker.claim]
             claims = [claim for _, claim in held]
             try:
                 # Also without any claim: the answer shows that the database can be reached.
@@ -268,27 +268,27 @@ class WorkerPool:
                     self.stop_now()
                 continue
             self._orphan_grace.answered(self._clock.now())
-            for slot, claim in held:
-                self._apply(results[claim.id], slot, claim)
+            for worker, claim in held:
+                self._apply(results[claim.id], worker, claim)
             for execution_id in cancelled:
                 self._runner.cancellations.cancel(execution_id)
 
-    def _apply(self, result: HeartbeatResult | Park, slot: Slot, claim: Claim) -> None:
+    def _apply(self, result: HeartbeatResult | Park, worker: Worker, claim: Claim) -> None:
         # While the heartbeat was on its way, the worker may have gone on to other work, or have claimed the same work again.
-        if slot.claim is not claim or slot.scope is None:
+        if worker.claim is not claim or worker.scope is None:
             return
         match result:
             case HeartbeatResult.ALIVE:
                 return
             case HeartbeatResult.CANCEL:
-                slot.scope.stop(StopReason.CANCELLED)
+                worker.scope.stop(StopReason.CANCELLED)
             case HeartbeatResult.LOST:
-                slot.scope.stop(StopReason.LOST)
+                worker.scope.stop(StopReason.LOST)
             case Park():
                 # A reload may have removed the handler of work that still runs.
                 handler = self._handlers.get(claim.kind)
                 if handler and handler.rules.held_by_pause:
-                    slot.scope.park(result)
+                    worker.scope.park(result)
             case _:
                 assert_never(result)
 

@@ -90,7 +90,7 @@ async def application(
             listener.subscribe(WORK, pool.on_work)
             listener.subscribe(CANCEL, pool.on_cancel)
             listener.subscribe(PAUSE, pool.on_pause)
-            listener.on_gap(pool.on_gap)
+            listener.on_gap(pool.wake_all)
         notifications = NotificationFeed(engine, configured.notifications, configured.mask)
         listener.subscribe(EVENTS_NOTIFICATION, notifications.on_notification)
         api, mcp = create_app(build_services(infrastructure, configured, pool, reload)), McpEndpoint()
@@ -151,7 +151,7 @@ async def _maintain(
 
     def process() -> LiveProcess:
         role = configured.settings.role.value
-        return LiveProcess(id=infrastructure.pod_id, role=role, workers=len(pool.slots), version=__version__, started_at=started)
+        return LiveProcess(id=infrastructure.pod_id, role=role, workers=len(pool.workers), version=__version__, started_at=started)
 
     presence = Presence(
         ProcessRepository(engine, lambda: budgets.budgets),

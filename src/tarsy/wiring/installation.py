@@ -47,10 +47,10 @@ def probes(engine: AsyncEngine, llm: LLMClient, pool: WorkerPool) -> Mapping[str
         return Health(healthy=True)
 
     async def workers() -> Health:
-        if not pool.slots:
+        if not pool.workers:
             return Health(healthy=True, message="this process has no workers")
-        busy = sum(slot.claim is not None for slot in pool.slots)
-        return Health(healthy=True, details={"workers": len(pool.slots), "busy": busy})
+        busy = sum(worker.claim is not None for worker in pool.workers)
+        return Health(healthy=True, details={"workers": len(pool.workers), "busy": busy})
 
     async def model() -> Health:
         health: LLMHealth = await llm.health()
@@ -230,4 +230,4 @@ def unwatched(name: str, transport: str, missing: frozenset[str]) -> ServerHealt
 
 def worker_items(pool: WorkerPool) -> Sequence[WorkerItem]:
     """Return the workers of this process; none if it only serves the API."""
-    return tuple(WorkerItem.build(slot, session_id=slot.claim.session if slot.claim else None) for slot in pool.slots)
+    return tuple(WorkerItem.build(worker, session_id=worker.claim.session if worker.claim else None) for worker in pool.workers)

@@ -169,13 +169,13 @@ async def test_other_numbers_of_workers_hold_at_once_and_what_is_in_hand_goes_on
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pool.run)
             await first.begun.wait()
-            busy = next(slot for slot in pool.slots if slot.claim)
+            busy = next(worker for worker in pool.workers if worker.claim)
             await ground.submit(made)
             pool.reconfigure(slow.model_copy(update={"worker_count": 1}), runner, [second])
-            while len([slot for slot in pool.slots if slot.lane is busy.lane]) > 1:
+            while len([worker for worker in pool.workers if worker.lane is busy.lane]) > 1:
                 await anyio.lowlevel.checkpoint()
             assert busy.claim
-            assert busy in pool.slots
+            assert busy in pool.workers
             assert not second.begun.is_set()
             pool.reconfigure(slow.model_copy(update={"worker_count": 2, "max_concurrent_sessions": 2}), runner, [second])
             await second.begun.wait()
