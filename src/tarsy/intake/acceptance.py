@@ -111,7 +111,7 @@ class AlertAcceptance:
             NoProviderError: there is no model to investigate with; nothing was stored, and the sender should try again.
         """
         masked_url = self.mask(runbook_url) if runbook_url else None
-        runbook = await self.investigations.submissions.secret_runbook(runbook_url)
+        runbook = await self.investigations.submissions.prefetch_runbook(runbook_url)
 
         def masked() -> tuple[list[IncomingAlert], list[Change]]:
             alerts = [

@@ -68,7 +68,7 @@ class StageJob:
     # The findings of earlier stages, for each agent.
     previous: Sequence[str]
     # What the executive summary is written from, and what the session has found: published before the summary is requested.
-    summarised: SummarySource | None = None
+    summary_source: SummarySource | None = None
     conclusion: SessionConclusion | None = None
     chat: ChatPrompt | None = None
     stored: StageRecord | None = None
@@ -102,7 +102,7 @@ class _Agent:
     config: ResolvedAgentConfig
     track: str
     stopping: StopState
-    cut: RecordedCut | None
+    recorded_cut: RecordedCut | None
 
 
 class AgentRunner:
@@ -136,10 +136,10 @@ class AgentRunner:
                     track = job.dispatch.track
                 else:
                     track = track_of(stage.stage_index, stage.stage_name, execution.agent_index, execution.agent_name)
-                cut = RecordedCut.find(self._overrides_of(job.session.id).recorded_inputs, track, stop)
-                if cut and not cut.cut.begun:
-                    stop(cut.cut)
-                agent = _Agent(execution, continued_with(config, execution), track, state, cut)
+                recorded_cut = RecordedCut.find(self._overrides_of(job.session.id).recorded_inputs, track, stop)
+                if recorded_cut and not recorded_cut.cut.begun:
+                    stop(recorded_cut.cut)
+                agent = _Agent(execution, continued_with(config, execution), track, state, recorded_cut)
                 try:
                     return await self._guarded(job, stage, agent)
                 except anyio.get_cancelled_exc_class():
@@ -197,16 +197,16 @@ class AgentRunner:
         documents = job.documents
         # A sub-agent is the only one of its job.
         number = 1 if job.dispatch else execution.agent_index
-        # What is handed over to a sub-agent proves as much as to its sender: the report of another agent, or a failed call, nothing.
+        # Keep the kind of handed-over evidence: reports of agents and failed calls prove nothing.
         handed: Mapping[str, Evidence] = job.dispatch.given if job.dispatch else {}
         given = tuple(handed.get(name) or Evidence(id=name, text=text) for name, text in documents.items())
         evidence = EvidenceIds(prefix=job.planned.evidence_prefix(number), documents=given)
         skills = AgentSkills(job.chain.skills, config, services.skills)
         prompt_context = _prompt_context(job, config)
-        in_part = bool(job.dispatch and job.dispatch.given) or any(
+        is_shortened = bool(job.dispatch and job.dispatch.given) or any(
             documents.get(name, shown) != shown for name, shown in ((ALERT, prompt_context.alert_data), (RUNBOOK, prompt_context.runbook))
         )
-        built_in: list[BuiltInTool] = [ReadResult(services.results, execution_id=execution.id, documents=documents, in_part=in_part)]
+        built_in: list[BuiltInTool] = [ReadResult(services.results, execution_id=execution.id, documents=documents, in_part=is_shortened)]
         if config.type.calls_tools:
             built_in.append(await RecentChanges.on(services.changes, mask=services.mask, clock=overrides.clock))
 
@@ -247,7 +247,7 @@ class AgentRunner:
                 servers=servers,
                 prompts=PromptBuilder(replace(prompt_context, skills=await skills.section())),
                 previous=job.previous[number - 1],
-                summarised=job.summarised,
+                summarised=job.summary_source,
                 chat=job.chat,
                 tools=toolbox(
                     tools,
@@ -263,10 +263,10 @@ class AgentRunner:
                 ),
                 ceilings=ceilings,
                 evidence=evidence,
-                cut=agent.cut,
+                cut=agent.recorded_cut,
             )
             with ceilings.releasing_kept():
-                # This run of its stage has just begun it.
+                # Only if this worker has just stored the stage is nothing of the execution stored.
                 is_new = job.stored is None and job.dispatch is None
                 return await execute(context, agent.stopping, is_new=is_new)
 

@@ -37,9 +37,9 @@ from tarsy.session.plan import (
     challenge_context,
     ended_by_ceiling,
     ended_early,
-    found_verdict,
     next_step,
     plan,
+    session_verdict,
     skipped_stages,
 )
 from tarsy.session.ports import History, ProgressReporter
@@ -93,7 +93,7 @@ class SessionExecutor:
                 # Stored with the first stage, and so once: a ceiling in dollars may not be enforceable.
                 models = await unpriced_models(chain, self.prices, self.clock.now())
                 remarks = (self._warning(claimed, unpriced_warning(models)),) if models else ()
-            summarised: SummarySource | None = None
+            source: SummarySource | None = None
             conclusion: SessionConclusion | None = None
             taken: Sequence[Action] = ()
             if planned.stage_type in {StageType.ACTION, StageType.EXEC_SUMMARY}:
@@ -103,7 +103,7 @@ class SessionExecutor:
                 taken = await self.history.actions(session.id)
             if conclusion and planned.stage_type is StageType.EXEC_SUMMARY:
                 analysis = clip_bytes(conclusion.final_analysis or "", context_limit(planned.agents[0].provider))
-                summarised = summary_source(analysis, conclusion.verdict, conclusion.analysis_partial_reason, taken)
+                source = summary_source(analysis, conclusion.verdict, conclusion.analysis_partial_reason, taken)
             referenced = _of_stage(planned.references, records)
             job = StageJob(
                 claim=claimed.claim,
@@ -112,8 +112,8 @@ class SessionExecutor:
                 ledger=ledger,
                 planned=planned,
                 runbook=runbook,
-                previous=_previous(planned, records, taken, Fence(session.nonce)) if summarised is None else (summarised.text,),
-                summarised=summarised,
+                previous=_previous(planned, records, taken, Fence(session.nonce)) if source is None else (source.text,),
+                summary_source=source,
                 conclusion=conclusion,
                 stored=_of_stage(planned.index, records),
                 referenced_stage_id=referenced.stage.id if referenced else None,
@@ -254,7 +254,7 @@ def _conclusion(records: Sequence[StageRecord], partial: str | None) -> SessionC
         final_analysis=analysis,
         analysis_is_partial=analysis is not None and partial is not None,
         analysis_partial_reason=None if analysis is None else partial,
-        verdict=found_verdict(records),
+        verdict=session_verdict(records),
         citations=citation_counts(records),
     )
 
@@ -270,7 +270,7 @@ def _previous(planned: PlannedStage, records: Sequence[StageRecord], taken: Sequ
             texts.append(challenge_context(planned.part, earlier, formatter, limit))
         elif planned.stage_type is StageType.ACTION:
             # With the confidence that code computed, and what earlier actions did.
-            judged = found_verdict(earlier)
+            judged = session_verdict(earlier)
             verdict = fence.wrap("VERDICT", judged_text(judged)) if judged else ""
             done = "\n".join(f"- {one}" for one in taken)
             found = formatter.format_previous_stages(earlier, limit=limit)

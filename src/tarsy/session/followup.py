@@ -155,7 +155,10 @@ def _stage_type(work: FollowUp) -> StageType:
 
 
 def newest_exchanges(history: Sequence[ChatExchange], limit: int) -> tuple[ChatExchange, ...]:
-    """Return the newest exchanges that fit into `limit` characters together; the newest one always, cut if necessary."""
+    """Return the newest exchanges that fit into `limit` characters together.
+
+    The newest one is always kept: if it does not fit, its question and answer are cut, and the results that led to the answer left out.
+    """
     kept: list[ChatExchange] = []
     room = limit
     for exchange in reversed(history):

@@ -147,7 +147,7 @@ def pending_execution(config: ResolvedAgentConfig, session_id: str, stage_id: st
 
 
 def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], skipped: Collection[int] = ()) -> PlannedStage | FinishSession:
-    """Decide what follows the stages in `done`; those `skipped`, by index, are not run."""
+    """Return the stage that follows those in `done`, or how the session ends; those `skipped`, by index, are not run."""
     if not done:
         return stages[0]
     last = done[-1]
@@ -169,7 +169,7 @@ def next_step(stages: Sequence[PlannedStage], done: Sequence[StageOutcome], skip
 def ended_by_ceiling(
     stages: Sequence[PlannedStage], done: Sequence[StageOutcome], ceiling: str, *, has_analysis: bool
 ) -> FinishSession | None:
-    """Return how a session ends whose ceiling was met in the stages in `done`; None if what is left needs little, and is tried.
+    """Return how a session ends whose ceiling was met in the stages in `done`; None if a synthesis or the summary follows: it needs little.
 
     A missing synthesis or summary is no failure: the findings stand.
     """
@@ -257,7 +257,7 @@ def _is_due(chain: ResolvedChain, stage: PlannedStage, records: Sequence[StageRe
         case None:
             acted = [record.stage.status for record in earlier if record.stage.stage_type is StageType.ACTION]
             is_stopped = any(status is not RunStatus.COMPLETED for status in acted)
-            return not is_stopped and why_not_acted(found_verdict(earlier), stage.min_confidence) is None
+            return not is_stopped and why_not_acted(session_verdict(earlier), stage.min_confidence) is None
 
 
 def last_challenge(records: Sequence[StageRecord]) -> Challenge | None:
@@ -277,10 +277,10 @@ def challenge_context(part: ChallengePart, earlier: Sequence[StageRecord], forma
             assert_never(part)
 
 
-def found_verdict(records: Sequence[StageRecord]) -> JudgedVerdict | None:
+def session_verdict(records: Sequence[StageRecord]) -> JudgedVerdict | None:
     """Return the verdict of a session, as its challenge has left it; several agents without a synthesis have several verdicts, and none together."""
     concluding = concluding_executions(records)
-    return after_challenge(concluding[0].verdict, records) if len(concluding) == 1 else None
+    return verdict_after_challenge(concluding[0].verdict, records) if len(concluding) == 1 else None
 
 
 def actions_left_out(chain: ResolvedChain, begun: Collection[int], verdict: JudgedVerdict | None) -> tuple[str, ...]:
@@ -294,14 +294,15 @@ def actions_left_out(chain: ResolvedChain, begun: Collection[int], verdict: Judg
 
 def session_actions_left_out(session: AlertSession, stages: Sequence[Stage]) -> tuple[str, ...]:
     """Return the sentences of `actions_left_out` for a stored session; none while it runs, or if it was cut short."""
-    has_stages = session.may_act or "acting_left_out" in session.chain_snapshot
-    if session.status is not SessionStatus.COMPLETED or not has_stages:
+    # The chain has stages that act, or had some that were left out when the session was submitted.
+    has_acting_stages = session.may_act or "acting_left_out" in session.chain_snapshot
+    if session.status is not SessionStatus.COMPLETED or not has_acting_stages:
         return ()
     return actions_left_out(chain_of(session.chain_snapshot), {stage.stage_index for stage in stages}, session.verdict)
 
 
-def after_challenge(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:
-    """Return the verdict of a session, with at most medium confidence if a challenge has weakened it."""
+def verdict_after_challenge(verdict: JudgedVerdict | None, records: Sequence[StageRecord]) -> JudgedVerdict | None:
+    """Return `verdict`, with at most medium confidence if a challenge has weakened it."""
     found = last_challenge(records)
     if verdict is None or found is None or found.ruling is not Ruling.WEAKENED:
         return verdict

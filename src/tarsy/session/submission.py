@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 # Long enough for any address a person would paste.
 MAX_RUNBOOK_URL = 2048
 # An arbitrary name space of our own.
-_KEYED = UUID("5f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21")
+_KEY_NAMESPACE = UUID("5f0c6d0e-2f4b-4a57-9d1d-6a4f6f1d7e21")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -84,7 +84,7 @@ class Submitted:
 
 def keyed_session_id(author: str, key: str) -> str:
     """Return the id of the session of a request with an idempotency key: the same whenever the same caller sends it."""
-    return str(uuid5(_KEYED, json.dumps([author, key])))
+    return str(uuid5(_KEY_NAMESPACE, json.dumps([author, key])))
 
 
 def same_alert(one: str, other: str) -> bool:
@@ -109,7 +109,10 @@ class SubmissionService:
     async def submit(self, submission: Submission) -> Submitted:
         """Store an alert for investigation and return its session.
 
+        If a submission with the same author and idempotency key was stored before, return the session of that one.
+
         Raises:
+            KeyReusedError: the earlier submission with its idempotency key was of another alert or alert type.
             AlertRefusedError: it is empty, too large, of an unknown type, or not storable; or the model is a recording of another alert.
             SelectionError: its choice of tools cannot be met.
             NoProviderError: there is no model to investigate with.
@@ -133,7 +136,7 @@ class SubmissionService:
             author=submission.author,
             nonce=new_nonce(),
             runbook_url=self.mask(submission.runbook_url) if submission.runbook_url else None,
-            runbook=await self.secret_runbook(submission.runbook_url),
+            runbook=await self.prefetch_runbook(submission.runbook_url),
             mcp_selection=submission.selection.model_dump(mode="json", exclude_none=True) if submission.selection else None,
             slack_message_fingerprint=self.mask(submission.slack_message_fingerprint or "") or None,
             slack_thread=submission.slack_thread,
@@ -171,8 +174,11 @@ class SubmissionService:
                 raise AlertNotRecordedError(alert_type)
         return chain
 
-    async def secret_runbook(self, url: str | None) -> str | None:
-        """Return the runbook behind an address that contains a token. It is fetched now, because the address is stored without the token."""
+    async def prefetch_runbook(self, url: str | None) -> str | None:
+        """Return the masked runbook behind an address that contains a secret, which is stored without it, so that it cannot be fetched later.
+
+        None if the address contains no secret, or the runbook could not be fetched.
+        """
         if not url or self.mask(url) == url:
             return None
         fetched = await self.runbooks.fetch(url, default="")

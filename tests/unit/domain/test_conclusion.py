@@ -8,7 +8,7 @@ from tarsy.domain.conclusion import best_analysis, citation_counts, concluding_e
 from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus
 from tarsy.domain.verdict import Verdict, VerdictOutcome, verdict_fields
-from tarsy.session.plan import found_verdict
+from tarsy.session.plan import session_verdict
 
 LOOK, SYNTHESIS = StageType.INVESTIGATION, StageType.SYNTHESIS
 DISK, DRAFT = "It is the disk.", Ran("It may be the network.", RunStatus.CANCELLED)
@@ -35,7 +35,7 @@ def test_the_analysis_is_that_of_the_newest_stage_that_concludes() -> None:
 def test_several_agents_that_completed_are_named() -> None:
     looked = stage_record(0, LOOK, Ran(DISK), Ran(""), Ran("The switch was off."))
     assert best_analysis([looked]) == f"## A\n\n{DISK}\n\n## C\n\nThe switch was off."
-    assert found_verdict([looked]) is None
+    assert session_verdict([looked]) is None
 
 
 @pytest.mark.parametrize("status", [RunStatus.CANCELLED, RunStatus.TIMED_OUT, RunStatus.FAILED])
@@ -43,7 +43,7 @@ def test_an_agent_that_was_stopped_does_not_take_the_analysis_from_one_that_comp
     records = [stage_record(0, LOOK, checked(DISK, 3), checked("It may be the network.", 1, status))]
     assert best_analysis(records) == DISK
     assert citation_counts(records) == CitationCounts(cited=3, verified=3)
-    verdict = found_verdict(records)
+    verdict = session_verdict(records)
     assert verdict is not None
     assert verdict.verdict.mechanism == DISK
 

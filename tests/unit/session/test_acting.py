@@ -21,9 +21,9 @@ from tarsy.session.plan import (
     actions_left_out,
     ended_by_ceiling,
     ended_early,
-    found_verdict,
     next_step,
     plan,
+    session_verdict,
     skipped_stages,
 )
 
@@ -82,14 +82,14 @@ def test_a_stage_acts_on_a_sure_verdict_and_the_next_one_only_if_it_succeeded() 
 def test_a_stage_does_not_act_on_anything_less_and_says_why(found: StageRecord, why: str) -> None:
     settled = acting()
     assert following(settled, found) == "executive summary"
-    assert actions_left_out(settled, {0}, found_verdict([found])) == tuple(
+    assert actions_left_out(settled, {0}, session_verdict([found])) == tuple(
         f'Stage "{name}" was not begun: {why}.' for name in ("first", "second")
     )
 
 
 def test_a_stage_that_was_not_begun_on_a_sure_verdict_names_all_that_may_be_the_reason() -> None:
     # As after a time-out during the challenge, which leaves the session completed.
-    left_out = actions_left_out(acting(challenge=ResolvedChallenge()), {0, 1}, found_verdict([concluded()]))
+    left_out = actions_left_out(acting(challenge=ResolvedChallenge()), {0, 1}, session_verdict([concluded()]))
     assert left_out == tuple(
         f'Stage "{name}" was not begun: a stage before it failed, a ceiling was met, or the session\'s time was up.'
         for name in ("first", "second")
@@ -99,7 +99,7 @@ def test_a_stage_that_was_not_begun_on_a_sure_verdict_names_all_that_may_be_the_
 def test_stages_that_nobody_chose_are_named() -> None:
     settled = acting()
     unchosen = settled.model_copy(update={"stages": settled.investigating, "acting_left_out": ("first",)})
-    assert actions_left_out(unchosen, {0}, found_verdict([concluded()])) == (
+    assert actions_left_out(unchosen, {0}, session_verdict([concluded()])) == (
         'Stage "first" was left out: neither a route nor a person chose this chain.',
     )
 

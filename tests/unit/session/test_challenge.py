@@ -14,7 +14,7 @@ from tarsy.domain.stage import StageType
 from tarsy.domain.status import RunStatus, SessionStatus
 from tarsy.domain.verdict import Challenge, Confidence, Ruling, Verdict, VerdictOutcome, parse_challenge, verdict_fields
 from tarsy.session.executor import finished_stages
-from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, after_challenge, next_step, plan, skipped_stages
+from tarsy.session.plan import FinishSession, PlannedStage, StageOutcome, next_step, plan, skipped_stages, verdict_after_challenge
 
 VERDICT = verdict_fields(Verdict(outcome=VerdictOutcome.FAULT, mechanism="It is full."))
 REFUTES = "It is not.\n\n```ruling\nresult: refuted\nobjection: The disk is empty.\n```"
@@ -99,10 +99,10 @@ def test_the_answer_is_given_once_more_only_where_it_was_refuted_with_evidence(t
 
 def test_a_weakened_verdict_is_shown_with_medium_confidence_and_the_objection() -> None:
     verdict = concluded().executions[0].verdict
-    shown = after_challenge(verdict, [concluded(), objection(REFUTES, verified=0)])
+    shown = verdict_after_challenge(verdict, [concluded(), objection(REFUTES, verified=0)])
     assert shown is not None
     assert (shown.confidence, shown.confidence_reason) == (Confidence.MEDIUM, "A second look weakened it: The disk is empty.")
-    assert after_challenge(verdict, [concluded(), objection("result: upheld")]) == verdict
+    assert verdict_after_challenge(verdict, [concluded(), objection("result: upheld")]) == verdict
 
 
 def test_a_challenge_that_fails_costs_the_session_nothing() -> None:
