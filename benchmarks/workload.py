@@ -16,7 +16,7 @@ from tarsy.agent.execution import AgentServices
 from tarsy.config.resolve.resolved import ResolvedAgentConfig, ResolvedChain, ResolvedMcpServer, ResolvedStage, ResolvedTransport
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.config.schema.system import QueueConfig
-from tarsy.db.incident.changes import StoredChanges
+from tarsy.db.incident.changes import RetryingChanges
 from tarsy.db.outbox import Publisher
 from tarsy.db.retry import is_transient, retrying
 from tarsy.db.run.evidence import StoredResults
@@ -212,7 +212,7 @@ async def load(
         tools=TracedToolServers(tools, spans.tracing) if spans else tools,
         journal=MeasuredJournal(journal, telemetry) if telemetry else journal,
         results=StoredResults(engine),
-        changes=StoredChanges(engine),
+        changes=RetryingChanges(engine),
         skills=SkillTextRepository(engine),
         live=unwatched,
         mask=Unmasked(),

@@ -276,7 +276,7 @@ async def test_a_token_without_a_role_may_still_do_what_it_could_and_each_time_t
 
 
 async def test_the_token_of_a_sender_delivers_alerts_and_does_nothing_else(node: LiveNode) -> None:
-    policy = Policy(default_alert_type="kubernetes", proofs={"ours": Token(("token-of-the-sender",))}, senders=frozenset({"ours"}))
+    policy = Policy(default_alert_type="kubernetes", credentials={"ours": Token(("token-of-the-sender",))}, senders=frozenset({"ours"}))
     app = create_app(services_on(node.engine, auth=AUTH, policy=policy))
     sender = {"Authorization": "Bearer token-of-the-sender"}
     found = await statuses(app, sender)

@@ -334,7 +334,7 @@ async def test_an_unknown_shape_is_one_plain_alert_and_the_same_again_is_a_repea
 
 
 async def test_pagerduty_is_believed_by_its_signature_and_its_repeats_count_once(database_url: str) -> None:
-    policy = Policy(default_alert_type="kubernetes", proofs={"pagerduty": Signature(Scheme.PAGERDUTY, ("new", "old"))})
+    policy = Policy(default_alert_type="kubernetes", credentials={"pagerduty": Signature(Scheme.PAGERDUTY, ("new", "old"))})
     body = json.dumps(EXAMPLES["pagerduty", "firing"].body).encode()
     genuine = hmac.new(b"old", body, hashlib.sha256).hexdigest()
 
@@ -367,7 +367,7 @@ async def test_pagerduty_is_believed_by_its_signature_and_its_repeats_count_once
 
 
 @pytest.mark.parametrize(
-    ("proof", "headers", "query", "status"),
+    ("credential", "headers", "query", "status"),
     [
         (Token(("t",)), {"Authorization": "Bearer t"}, "", 202),
         (Token(("t",)), {}, "?token=t", 202),
@@ -380,18 +380,18 @@ async def test_pagerduty_is_believed_by_its_signature_and_its_repeats_count_once
     ],
 )
 async def test_senders_come_in_by_their_own_proof_or_by_a_token_of_the_api(
-    database_url: str, proof: Any, headers: dict[str, str], query: str, status: int
+    database_url: str, credential: Any, headers: dict[str, str], query: str, status: int
 ) -> None:
-    policy = Policy(default_alert_type="kubernetes", proofs={"splunk": proof} if proof else {})
+    policy = Policy(default_alert_type="kubernetes", credentials={"splunk": credential} if credential else {})
     login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
     async with world(database_url, auth=login, policy=policy) as api:
         answer = await api.client.post(f"/api/v1/webhook/splunk{query}", json=EXAMPLES["splunk", "firing"].body, headers=headers)
     assert answer.status_code == status, answer.text
 
 
-@pytest.mark.parametrize("proof", [Token(("t",)), Basic("u", ("p",)), Signature(Scheme.SENTRY, ("s",)), None])
-async def test_who_cannot_be_the_named_sender_is_refused_before_the_body_is_read(database_url: str, proof: Any) -> None:
-    policy = Policy(default_alert_type="kubernetes", proofs={"sentry": proof} if proof else {})
+@pytest.mark.parametrize("credential", [Token(("t",)), Basic("u", ("p",)), Signature(Scheme.SENTRY, ("s",)), None])
+async def test_who_cannot_be_the_named_sender_is_refused_before_the_body_is_read(database_url: str, credential: Any) -> None:
+    policy = Policy(default_alert_type="kubernetes", credentials={"sentry": credential} if credential else {})
     login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
     head = b"POST /api/v1/webhook/sentry HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 16000000\r\n\r\n"
     async with world(database_url, auth=login, policy=policy) as api:
@@ -406,7 +406,7 @@ async def test_the_body_of_a_wrong_signature_is_not_parsed_and_that_of_a_strange
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tarsy.intake.fields.MAX_VALUES", 1_000)
-    policy = replace(OPEN_POLICY, proofs={"sentry": Signature(Scheme.SENTRY, ("s",))}, topics={"cloudwatch": (TOPIC,)})
+    policy = replace(OPEN_POLICY, credentials={"sentry": Signature(Scheme.SENTRY, ("s",))}, topics={"cloudwatch": (TOPIC,)})
     login = auth_settings(host="127.0.0.1", tokens=read_tokens("alice=secret-token"))
     many = json.dumps([7] * 2_000).encode()
     async with world(database_url, auth=login, policy=policy) as api:
@@ -568,7 +568,7 @@ async def test_the_same_request_for_an_investigation_is_one_session(database_url
 
 
 async def test_an_old_signature_is_refused_where_a_time_is_signed(database_url: str) -> None:
-    proof = Signature(Scheme.GRAFANA, ("s",), timestamp_header="X-Grafana-Time")
+    credential = Signature(Scheme.GRAFANA, ("s",), timestamp_header="X-Grafana-Time")
     body = json.dumps(EXAMPLES["grafana", "firing"].body).encode()
 
     def signed(at: datetime) -> dict[str, str]:
@@ -576,7 +576,7 @@ async def test_an_old_signature_is_refused_where_a_time_is_signed(database_url: 
         digest = hmac.new(b"s", stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
         return {"X-Grafana-Time": stamp, "X-Grafana-Alerting-Signature": digest, "Content-Type": "application/json"}
 
-    async with world(database_url, policy=Policy(default_alert_type="kubernetes", proofs={"grafana": proof})) as api:
+    async with world(database_url, policy=Policy(default_alert_type="kubernetes", credentials={"grafana": credential})) as api:
         now = datetime.now(UTC)
         fresh = await api.client.post("/api/v1/webhook/grafana", content=body, headers=signed(now))
         stale = await api.client.post("/api/v1/webhook/grafana", content=body, headers=signed(now - timedelta(minutes=6)))

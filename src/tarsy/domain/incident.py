@@ -76,6 +76,7 @@ class Incident:
     # The number of its firing alerts.
     firing: int = 0
     alerts: int = 0
+    # How often its alerts were received: an alert counts once in each delivery. The API and the database call it so.
     deliveries: int = 0
     # The number of further alerts that the sender, or TARSy's limit, left out of the last delivery.
     truncated: int = 0
@@ -142,8 +143,8 @@ class Incident:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """A stored alert: one row for each incident that it was part of, the latest of them `current`."""
+class StoredAlert:
+    """An alert as stored, in an incident or without one. It has a row for each incident that it was part of; the newest is its current one."""
 
     id: str
     # The latest notification; masked.
@@ -220,7 +221,7 @@ class InvestigationResult:
     object: str | None = None
 
 
-def incident_text(incident: Incident, members: Sequence[Member], last: InvestigationResult | None = None) -> str:
+def incident_text(incident: Incident, members: Sequence[StoredAlert], last: InvestigationResult | None = None) -> str:
     """Render an incident for the agents that investigate it. A single alert without labels and annotations is returned unchanged."""
     if len(members) == 1 and last is None and not members[0].alert.labels and not members[0].alert.annotations:
         return members[0].alert.body
@@ -253,7 +254,7 @@ def incident_text(incident: Incident, members: Sequence[Member], last: Investiga
     return "\n\n".join(sections) + "\n"
 
 
-def _section(member: Member, max_body: int) -> str:
+def _section(member: StoredAlert, max_body: int) -> str:
     alert = member.alert
     if member.known.status is AlertStatus.RESOLVED:
         status = f"resolved since {_time(alert.ends_at or member.heard_at)}"

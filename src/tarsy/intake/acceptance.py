@@ -137,7 +137,7 @@ class AlertAcceptance:
             if alert.sent.status is AlertStatus.FIRING and alert.route.action is RouteAction.INVESTIGATE:
                 bodies.setdefault(alert.alert_type, []).append(alert.masked.body)
         submissions = self.investigations.submissions
-        chains = {alert_type: await submissions.chain_for(alert_type, masked) for alert_type, masked in bodies.items()}
+        chains = {alert_type: await submissions.chain_for(alert_type, texts) for alert_type, texts in bodies.items()}
         answer = await self._batches.submit(PreparedDelivery(delivery=delivery, alerts=alerts, changes=changes, chains=chains))
         log.info("webhook.taken", source=answer.source, alerts=answer.alerts, changes=answer.changes, incidents=len(answer.results))
         return answer
@@ -160,7 +160,7 @@ class AlertAcceptance:
                 mutes=[*self.policy.mutes, *await mutes_at(connection, now)],
                 incidents=known.incidents,
                 latest=known.latest,
-                members=known.members,
+                alerts=known.alerts,
             )
             answers = {key: answer_from(stored) for key, stored in (await stored_answers(connection, delivery_keys)).items()}
             # A repeated delivery gets the answer that the first one got.
@@ -219,22 +219,22 @@ class AlertAcceptance:
                 unit.keep_investigation(incident_id)
         planned = sorted(unit.planned.items(), key=lambda item: -item[1].schedule.priority)
         wanted = min(len(planned), MAX_NEW_INVESTIGATIONS)
-        room = await self.admission.room(connection, wanted)
+        room = await self.admission.lock_room(connection, wanted)
         for incident_id, _ in planned[room:]:
             # The incident keeps its alerts; maintenance starts its investigation when there is room.
             unit.drop_investigation(incident_id)
         sessions: list[NewInvestigation] = []
         for incident_id, investigation in planned[:room]:
-            incident, cause = unit.incidents[incident_id], investigation.cause
+            incident, trigger = unit.incidents[incident_id], investigation.trigger
             try:
                 session = self.investigations.session(
                     incident,
-                    unit.members[cause.key],
+                    unit.alerts[trigger.key],
                     unit.now,
                     session_id=investigation.session_id,
-                    author=cause.author,
-                    runbook_url=cause.runbook_url,
-                    runbook=cause.runbook,
+                    author=trigger.author,
+                    runbook_url=trigger.runbook_url,
+                    runbook=trigger.runbook,
                     chain=chains.get(incident.alert_type),
                 )
             except UnknownAlertTypeError as error:
@@ -252,13 +252,14 @@ class AlertAcceptance:
             connection, {session_id: priority for session_id, priority in unit.priorities.items() if session_id in waiting}
         )
         # An investigation that has not started reads all alerts of its incident when it does.
-        updates = [
+        notes = [
             (incident, update_text(unit.updates[incident.id], incident))
             for incident in (unit.incidents[incident_id] for incident_id in unit.updates if incident_id not in unit.planned)
             if incident.session_id and incident.investigation is not InvestigationState.FINISHED and incident.session_id not in waiting
         ]
-        await transaction.publish_for(await store_updates(connection, updates, unit.now))
-        # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
+        await transaction.publish_for(await store_updates(connection, notes, unit.now))
+        # After the notes, because it locks the shared channel of events: a worker locks the channel of its session, which a note is published
+        # to, before the shared one.
         await cancel_investigations(transaction, [session_id for session_id in to_cancel.values() if session_id in waiting])
         await transaction.publish_for(announced)
         for some in batches(incidents):

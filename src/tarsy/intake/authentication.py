@@ -80,18 +80,19 @@ class Signature:
     timestamp_header: str | None = None
 
 
-Proof = Token | Basic | Signature
+# What a sender must authenticate with, as configured.
+SenderCredential = Token | Basic | Signature
 
 
-def check_sender(proof: Proof, head: RequestHead, body: bytes | None, *, now: datetime) -> Refusal | None:
-    """Return why a request does not satisfy `proof`, or None if it does. Without the body, a signature only has to be present."""
+def check_sender(required: SenderCredential, head: RequestHead, body: bytes | None, *, now: datetime) -> Refusal | None:
+    """Return why a request does not satisfy `required`, or None if it does. Without the body, a signature only has to be present."""
     scheme, _, credential = head.headers.get("authorization", "").partition(" ")
-    match proof:
+    match required:
         case Token():
             given = [credential.strip()] if scheme.lower() == "bearer" else []
             if TOKEN_PARAMETER in head.query:
                 given.append(head.query[TOKEN_PARAMETER])
-            return _compare(given, proof.secrets)
+            return _compare(given, required.secrets)
         case Basic():
             given = list[str]()
             if scheme.lower() == "basic":
@@ -100,11 +101,11 @@ def check_sender(proof: Proof, head: RequestHead, body: bytes | None, *, now: da
                 except ValueError:
                     # A credential was given, and it belongs to no user.
                     given = [""]
-            return _compare(given, [f"{proof.username}:{password}" for password in proof.passwords if password])
+            return _compare(given, [f"{required.username}:{password}" for password in required.passwords if password])
         case Signature():
-            return _check_signature(proof, head, body, now)
+            return _check_signature(required, head, body, now)
         case _:
-            assert_never(proof)
+            assert_never(required)
 
 
 def check_sns(body: Fields, topics: Collection[str], *, now: datetime) -> Refusal | None:
@@ -118,9 +119,9 @@ def check_sns(body: Fields, topics: Collection[str], *, now: datetime) -> Refusa
     return None if certificate_address(body) else Refusal.WRONG
 
 
-def _check_signature(proof: Signature, head: RequestHead, body: bytes | None, now: datetime) -> Refusal | None:
-    header = head.headers.get((proof.header or _HEADERS[proof.scheme]).lower(), "")
-    match proof.scheme:
+def _check_signature(required: Signature, head: RequestHead, body: bytes | None, now: datetime) -> Refusal | None:
+    header = head.headers.get((required.header or _HEADERS[required.scheme]).lower(), "")
+    match required.scheme:
         case Scheme.PAGERDUTY:
             # Several signatures while a secret is being replaced.
             parts, prefix = header.split(","), "v1="
@@ -129,16 +130,16 @@ def _check_signature(proof: Signature, head: RequestHead, body: bytes | None, no
         case Scheme.SENTRY | Scheme.GRAFANA:
             parts, prefix = [header], ""
         case _:
-            assert_never(proof.scheme)
+            assert_never(required.scheme)
     trimmed = (part.strip() for part in parts)
     given = [part.removeprefix(prefix).lower() for part in trimmed if part and part.startswith(prefix)]
     if body is None:
         return None if given else Refusal.MISSING
     signed, at = body, now
-    if proof.timestamp_header:
-        stamp = head.headers.get(proof.timestamp_header.lower(), "")
+    if required.timestamp_header:
+        stamp = head.headers.get(required.timestamp_header.lower(), "")
         signed, at = stamp.encode() + b":" + signed, parse_time(stamp)
-    expected = [hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in proof.secrets if secret]
+    expected = [hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest() for secret in required.secrets if secret]
     # The signature is checked first: only then is the time the sender's.
     return _compare(given, expected) or (None if _is_fresh(at, now) else Refusal.TOO_OLD)
 

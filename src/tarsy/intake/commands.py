@@ -10,14 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.db.audit import AuditAction, add_audit_entry, request_origin
 from tarsy.db.errors import ConflictError, NotFoundError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
-from tarsy.db.incident.rows import member_of
+from tarsy.db.incident.rows import stored_alert_of
 from tarsy.db.incident.state import lock_all, lock_incidents, write_incidents
 from tarsy.db.outbox import Publisher, Transaction
 from tarsy.db.session.admission import Admission, NewInvestigation, store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import AlertStatus
-from tarsy.domain.incident import Incident, InvestigationState, Member
+from tarsy.domain.incident import Incident, InvestigationState, StoredAlert
 from tarsy.domain.live_events import LiveEvent
 from tarsy.intake.decision import Schedule
 from tarsy.intake.investigations import Investigations
@@ -50,7 +50,7 @@ class IncidentCommands:
 
         Raises:
             NotFoundError: there is no such incident.
-            ConflictError: an investigation waits or runs already.
+            ConflictError: an investigation waits or runs already, the incident was merged into another, or it has no alerts left.
             QueueFullError: too many sessions wait.
         """
         async with self.publisher.transaction() as transaction:
@@ -74,16 +74,16 @@ class IncidentCommands:
         return new.session.id
 
     def with_investigation(
-        self, incident: Incident, cause: Member, schedule: Schedule, author: str, *, by_person: bool = False
+        self, incident: Incident, trigger: StoredAlert, schedule: Schedule, author: str, *, by_person: bool = False
     ) -> tuple[Incident, NewInvestigation]:
-        """Return the incident with a new investigation because of the alert `cause`, and that investigation. The caller stores both."""
+        """Return the incident with a new investigation because of the alert `trigger`, and the investigation. The caller stores both."""
         session = self.investigations.session(
             incident,
-            cause,
+            trigger,
             self.clock.now(),
             session_id=str(uuid4()),
             author=author,
-            runbook_url=self.investigations.runbook_of(cause.alert),
+            runbook_url=self.investigations.runbook_of(trigger.alert),
             by_person=by_person,
         )
         changed = incident.with_pending(session.id, reinvestigations=schedule.repeats)
@@ -94,7 +94,7 @@ class IncidentCommands:
 
         Raises:
             NotFoundError: there is no such incident.
-            ConflictError: it is over already.
+            ConflictError: it is over already, or was merged into another.
         """
         async with self.publisher.transaction() as transaction:
             connection = transaction.connection
@@ -104,16 +104,16 @@ class IncidentCommands:
             resolved = {"status": AlertStatus.RESOLVED.value, "ends_at": self.clock.now()}
             firing = (alerts.c.incident_id == incident_id) & (alerts.c.status == AlertStatus.FIRING.value)
             await connection.execute(sa.update(alerts).where(firing).values(resolved))
-            changed, waiting = await self._without_pending(connection, replace(incident, resolved_at=self.clock.now(), firing=0))
+            changed, to_cancel = await self._without_pending(connection, replace(incident, resolved_at=self.clock.now(), firing=0))
             events = await self._inform_running(connection, changed, f"{actor} has declared the incident over.")
-            await self._write_and_publish(transaction, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {}, cancelled=waiting)
+            await self._write_and_publish(transaction, [changed], events, actor, AuditAction.INCIDENT_RESOLVED, {}, to_cancel=to_cancel)
 
     async def merge(self, incident_id: str, other_id: str, *, actor: str) -> None:
         """Make the incident `other_id` part of `incident_id`: its alerts, its sessions, and later events of its alerts.
 
         Raises:
             NotFoundError: one of them does not exist.
-            ConflictError: they are one already.
+            ConflictError: they are one already, or one of them was merged into another.
         """
         if incident_id == other_id:
             raise ConflictError("An incident cannot be merged with itself.")
@@ -126,16 +126,16 @@ class IncidentCommands:
             for column in (incidents.c.merged_into, alert_sessions.c.incident_id):
                 await connection.execute(sa.update(column.table).where(column == other_id).values({column.name: incident_id}))
             emptied = replace(other, merged_into=target.id, resolved_at=other.resolved_at or self.clock.now(), firing=0)
-            merged, waiting = _merged(target, other), set[str]()
+            merged, to_cancel = _merged(target, other), set[str]()
             if merged.session_id != other.session_id:
-                emptied, waiting = await self._without_pending(connection, emptied)
+                emptied, to_cancel = await self._without_pending(connection, emptied)
             events = await self._inform_running(
                 connection,
                 merged,
                 f"{actor} has found another incident to be part of this one, with {other.firing} of its alerts firing: {other.title}",
             )
             await self._write_and_publish(
-                transaction, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id}, cancelled=waiting
+                transaction, [emptied, merged], events, actor, AuditAction.INCIDENTS_MERGED, {"merged": other_id}, to_cancel=to_cancel
             )
 
     async def split(self, incident_id: str, alert_ids: Sequence[str], *, actor: str) -> str:
@@ -143,7 +143,7 @@ class IncidentCommands:
 
         Raises:
             NotFoundError: there is no such incident, or one of the alerts is not part of it.
-            ConflictError: no alert would be left.
+            ConflictError: no alert would be left, or the incident was merged into another.
         """
         wanted, now = set(alert_ids), self.clock.now()
         async with self.publisher.transaction() as transaction:
@@ -181,11 +181,11 @@ class IncidentCommands:
                 deliveries=incident.deliveries - new.deliveries,
                 resolved_at=incident.resolved_at if incident.firing > firing or incident.resolved_at else now,
             )
-            waiting = set[str]()
+            to_cancel = set[str]()
             if rest.resolved_at is not None and incident.resolved_at is None:
-                rest, waiting = await self._without_pending(connection, rest)
+                rest, to_cancel = await self._without_pending(connection, rest)
             await self._write_and_publish(
-                transaction, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id}, cancelled=waiting
+                transaction, [new, rest], (), actor, AuditAction.INCIDENT_SPLIT, {"split_off": new.id}, to_cancel=to_cancel
             )
         return new.id
 
@@ -199,7 +199,7 @@ class IncidentCommands:
         return incident
 
     async def _without_pending(self, connection: AsyncConnection, incident: Incident) -> tuple[Incident, set[str]]:
-        """Lock the incident's investigation. If it has not started, return the incident without it, and the session, which is to be cancelled."""
+        """Lock the incident's investigation. If it has not started, return the incident without it, and its session, which the caller cancels."""
         waiting = await lock_waiting(connection, [incident.session_id] if incident.session_id else [])
         if not waiting or not incident.may_be_cancelled:
             return incident, set()
@@ -220,20 +220,21 @@ class IncidentCommands:
         action: AuditAction,
         details: dict[str, object],
         *,
-        cancelled: Collection[str] = (),
+        to_cancel: Collection[str] = (),
     ) -> None:
         await write_incidents(transaction.connection, changed)
         await add_audit_entry(transaction.connection, actor=actor, action=action, details={"incident_id": changed[-1].id, **details})
         await transaction.publish_for(events)
-        # After the notes: it publishes to the shared channel, for which the workers wait whose sessions get them.
-        await cancel_investigations(transaction, sorted(cancelled), reason=f"Cancelled with its incident by {actor}.")
+        # After the notes, because it locks the shared channel of events: a worker locks the channel of its session, which a note is published
+        # to, before the shared one.
+        await cancel_investigations(transaction, sorted(to_cancel), reason=f"Cancelled with its incident by {actor}.")
         await transaction.publish_for([(None, live_events.incident_changed(incident, self.clock.now())) for incident in changed])
 
 
-async def _members_of(connection: AsyncConnection, incident_id: str, *, limit: int | None = None) -> list[Member]:
+async def _members_of(connection: AsyncConnection, incident_id: str, *, limit: int | None = None) -> list[StoredAlert]:
     """Return the alerts of an incident, firing ones first."""
     query = sa.select(alerts).where(alerts.c.incident_id == incident_id).order_by(alerts.c.status, alerts.c.first_at, alerts.c.id)
-    return [member_of(row) for row in (await connection.execute(query.limit(limit))).mappings()]
+    return [stored_alert_of(row) for row in (await connection.execute(query.limit(limit))).mappings()]
 
 
 def _merged(target: Incident, other: Incident) -> Incident:

@@ -19,7 +19,7 @@ MUTED = "muted: "
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """An investigation to start after the `delay`, or at once. `repeats` counts the investigations since the incident last changed."""
+    """An investigation to start after the `delay`, or at once. `repeats`: how many there were since the incident last changed, 0 for the first."""
 
     priority: int
     delay: timedelta | None = None
@@ -76,7 +76,7 @@ Action = Drop | Record | CountRepeat | OpenIncident | Continue | Resolve
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Applied in one transaction.
+    """The alert's new state, and what to do about it.
 
     An alert that continues an incident raises the incident's severity, and the priority of its pending investigation, to its own if that is
     worse. New alerts and a worse severity reset the count of repeated investigations.
@@ -90,7 +90,7 @@ class Decision:
 def decide(
     event: Alert, *, route: Route, incident: Incident | None, known: KnownAlert | None, now: datetime, mute: Mute | None = None
 ) -> Decision:
-    """Decide what follows from `event`. Events that carry times leave an alert in the same status, in any order of arrival."""
+    """Decide what follows from `event`. If events carry times, their order of arrival does not change the resulting status."""
     after = updated(event, known, now)
     is_open = incident is not None and incident.resolved_at is None
     is_member = known is not None and incident is not None and known.incident_id == incident.id

@@ -7,7 +7,7 @@ from datetime import datetime
 from tarsy.config.resolve.resolved import ResolvedChain, ResolvedMcpServer
 from tarsy.config.resolve.resolver import with_variants
 from tarsy.domain.alert import Alert
-from tarsy.domain.incident import Incident, Member, incident_text
+from tarsy.domain.incident import Incident, StoredAlert, incident_text
 from tarsy.domain.session import NewSession
 from tarsy.intake.policy import Route
 from tarsy.kit.text import clip
@@ -32,7 +32,7 @@ class Investigations:
     def session(  # noqa: PLR0913 - what a new session is made of
         self,
         incident: Incident,
-        cause: Member,
+        trigger: StoredAlert,
         now: datetime,
         *,
         session_id: str,
@@ -42,7 +42,7 @@ class Investigations:
         chain: ResolvedChain | None = None,
         by_person: bool = False,
     ) -> NewSession:
-        """Return a session that investigates `incident`; `cause` is the alert that led to it.
+        """Return a session that investigates `incident`; `trigger` is the alert that led to it.
 
         Alerts that join the incident before the session starts are read when it starts. `chain` saves resolving the incident's chain again.
         Its stages that act are left out, unless a route or a person chose the chain: what a sender writes never leads to an action.
@@ -56,10 +56,10 @@ class Investigations:
         if not by_person and not (route and route.alert_type == incident.alert_type):
             left_out = tuple(stage.name for stage in chain.acting)
             chain = chain.model_copy(update={"stages": chain.investigating, "acting_left_out": left_out})
-        chain = with_labelled_servers(chain, cause.alert, incident.route, self.routes, self.server)
+        chain = with_labelled_servers(chain, trigger.alert, incident.route, self.routes, self.server)
         return NewSession(
             id=session_id,
-            alert_data=incident_text(incident, [cause]),
+            alert_data=incident_text(incident, [trigger]),
             alert_type=incident.alert_type,
             chain_id=chain.chain_id,
             chain_snapshot=chain.model_dump(mode="json"),

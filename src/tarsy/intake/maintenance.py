@@ -18,14 +18,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from tarsy.config.schema.configuration import NoProviderError
 from tarsy.db.incident.investigations import cancel_investigations, lock_waiting
 from tarsy.db.incident.mutes import mutes_at
-from tarsy.db.incident.rows import member_of
+from tarsy.db.incident.rows import stored_alert_of
 from tarsy.db.incident.state import keys_after_merges, lock_all, lock_incidents, write_incidents, write_members
 from tarsy.db.outbox import Publisher
 from tarsy.db.session.admission import store_investigations
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain import live_events
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.domain.incident import Member, muted_by
+from tarsy.domain.incident import StoredAlert, muted_by
 from tarsy.domain.route import AUTO_RESOLVE_AFTER, MAX_REINVESTIGATIONS, REPEAT_INTERVAL, OnResolved
 from tarsy.intake.acceptance import AlertAcceptance
 from tarsy.intake.adapters.registry import sends_resolved
@@ -77,15 +77,15 @@ class IncidentMaintenance:
     async def round(self) -> None:
         """Resolve silent alerts, accept those whose mute has ended, then start the investigations that are due."""
         async with self.publisher.engine.connect() as connection:
-            silent = [member for member in await self._silent(connection) if self._resolved(member)]
-        for member in silent:
-            await self._resolve(member.id)
+            silent = [stored for stored in await self._silent(connection) if self._resolved(stored)]
+        for stored in silent:
+            await self._resolve(stored.id)
         try:
-            for member in await self._unmuted():
+            for stored in await self._unmuted():
                 # As when it was received: the time of the sender's event is stored beside the alert.
-                alert = replace(member.alert, occurred_at=member.known.reported_at)
+                alert = replace(stored.alert, occurred_at=stored.known.reported_at)
                 delivery = Delivery(source=alert.source, alerts=(alert,))
-                with self._refusals_logged(alert_id=member.id):
+                with self._refusals_logged(alert_id=stored.id):
                     await self.acceptance.accept(delivery, author=AUTHOR)
             for incident_id in await self._due():
                 with self._refusals_logged(incident_id=incident_id):
@@ -101,44 +101,44 @@ class IncidentMaintenance:
         except AlertRefusedError as error:
             log.warning("incidents.not_investigated", **subject, reason=str(error))
 
-    async def _silent(self, connection: AsyncConnection) -> Sequence[Member]:
+    async def _silent(self, connection: AsyncConnection) -> Sequence[StoredAlert]:
         """Return firing alerts that were not sent for as long as the shortest time limit, some of them in each round."""
         limits = [route.auto_resolve_after for route in self.policy.routes if route.auto_resolve_after]
         since = self.commands.clock.now() - min([*limits, AUTO_RESOLVE_AFTER])
-        members, self._silent_seen = await _firing_after(connection, self._silent_seen, alerts.c.heard_at <= since)
-        return members
+        candidates, self._silent_seen = await _firing_after(connection, self._silent_seen, alerts.c.heard_at <= since)
+        return candidates
 
-    async def _unmuted(self) -> Sequence[Member]:
+    async def _unmuted(self) -> Sequence[StoredAlert]:
         """Return firing alerts that were only recorded because of a mute, and that are muted no longer, some of them in each round."""
         now = self.commands.clock.now()
         muted = (alerts.c.incident_id.is_(None), alerts.c.reason.startswith(MUTED, autoescape=True))
         async with self.publisher.engine.connect() as connection:
-            members, self._muted_seen = await _firing_after(connection, self._muted_seen, *muted)
+            candidates, self._muted_seen = await _firing_after(connection, self._muted_seen, *muted)
             # Its incident may have the key of before migration v0026_instance_of_alerts.
-            keys = {member.id: self._incident_keys(member.alert) for member in members}
-            mutes = [*self.policy.mutes, *await mutes_at(connection, now)] if members else []
+            keys = {stored.id: self._incident_keys(stored.alert) for stored in candidates}
+            mutes = [*self.policy.mutes, *await mutes_at(connection, now)] if candidates else []
             merged = await keys_after_merges(connection, {key for some in keys.values() for key in some})
-        unmuted: list[Member] = []
-        for member in members:
-            own, earlier = keys[member.id]
-            if not muted_by(member.alert, mutes, now, {own, merged.get(own) or merged.get(earlier) or own}):
-                unmuted.append(member)
+        unmuted: list[StoredAlert] = []
+        for stored in candidates:
+            own, earlier = keys[stored.id]
+            if not muted_by(stored.alert, mutes, now, {own, merged.get(own) or merged.get(earlier) or own}):
+                unmuted.append(stored)
         return unmuted[:AT_ONCE]
 
     def _incident_keys(self, alert: Alert) -> tuple[str, str]:
         route = route_for(alert, self.policy.routes)
         return route.incident_key(alert), route.incident_key(replace(alert, instance=""))
 
-    def _resolved(self, member: Member) -> Member | None:
+    def _resolved(self, stored: StoredAlert) -> StoredAlert | None:
         """Return the alert as resolved if its time limit has passed, else None."""
         known = auto_resolved(
-            member.known,
-            heard_at=member.heard_at,
-            route=route_for(member.alert, self.policy.routes),
-            sends_resolved=sends_resolved(member.alert.source, self.policy.mappings),
+            stored.known,
+            heard_at=stored.heard_at,
+            route=route_for(stored.alert, self.policy.routes),
+            sends_resolved=sends_resolved(stored.alert.source, self.policy.mappings),
             now=self.commands.clock.now(),
         )
-        return replace(member, known=known) if known else None
+        return replace(stored, known=known) if known else None
 
     async def _resolve(self, alert_id: str) -> None:
         """Resolve one alert, and its incident if no other alert of it fires."""
@@ -147,15 +147,15 @@ class IncidentMaintenance:
             await lock_all(connection)
             row = (await connection.execute(sa.select(alerts).where(alerts.c.id == alert_id, alerts.c.is_current))).mappings().one_or_none()
             # The sender may have sent it again meanwhile.
-            member = self._resolved(member_of(row)) if row else None
-            if member is None:
+            stored = self._resolved(stored_alert_of(row)) if row else None
+            if stored is None:
                 return
-            await write_members(connection, [member], frozenset())
-            found = await lock_incidents(connection, [member.known.incident_id] if member.known.incident_id else [])
+            await write_members(connection, [stored], frozenset())
+            found = await lock_incidents(connection, [stored.known.incident_id] if stored.known.incident_id else [])
             incident = next(iter(found.values()), None)
             if incident is None or incident.resolved_at is not None:
                 return
-            route, now = route_for(member.alert, self.policy.routes), self.commands.clock.now()
+            route, now = route_for(stored.alert, self.policy.routes), self.commands.clock.now()
             decided = resolution(route, incident)
             changed = replace(incident, firing=max(0, incident.firing - 1), resolved_at=now if decided.last else None)
             may_begin = incident.may_be_cancelled and route.on_resolved is not OnResolved.IGNORE
@@ -166,7 +166,7 @@ class IncidentMaintenance:
             await write_incidents(connection, [changed])
             # Also an investigation that a worker has claimed since the incident was read.
             informed = decided.note or (may_begin and not waiting)
-            text = update_text([AlertUpdate(UpdateKind.SILENT, member.alert, member.known.severity)], changed)
+            text = update_text([AlertUpdate(UpdateKind.SILENT, stored.alert, stored.known.severity)], changed)
             notes = await store_updates(connection, [(changed, text)] if informed else [], now)
             await transaction.publish_for([*notes, (None, live_events.incident_changed(changed, now))])
 
@@ -201,13 +201,13 @@ class IncidentMaintenance:
             row = (await connection.execute(_FIRST_FIRING, {"id": incident.id})).mappings().one_or_none()
             if row is None:
                 return
-            cause = member_of(row)
-            muted = muted_by(cause.alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, {incident.key})
-            route = route_for(cause.alert, self.policy.routes)
+            trigger = stored_alert_of(row)
+            muted = muted_by(trigger.alert, [*self.policy.mutes, *await mutes_at(connection, now)], now, {incident.key})
+            route = route_for(trigger.alert, self.policy.routes)
             due = None if muted else due_investigation(route, incident, route.priority_of(incident.severity), now)
-            if due is None or not await self.commands.admission.room(connection, 1):
+            if due is None or not await self.commands.admission.lock_room(connection, 1):
                 return
-            changed, new = self.commands.with_investigation(incident, cause, due, AUTHOR)
+            changed, new = self.commands.with_investigation(incident, trigger, due, AUTHOR)
             events = await store_investigations(connection, [new])
             await write_incidents(connection, [changed])
             await transaction.publish_for([*events, (None, live_events.incident_changed(changed, now))])
@@ -216,13 +216,13 @@ class IncidentMaintenance:
 
 async def _firing_after(
     connection: AsyncConnection, seen: tuple[datetime, str] | None, *conditions: sa.ColumnElement[bool]
-) -> tuple[list[Member], tuple[datetime, str] | None]:
+) -> tuple[list[StoredAlert], tuple[datetime, str] | None]:
     """Return some firing alerts that meet the conditions, and the place behind which the next round continues, for most may need nothing."""
     firing = (alerts.c.is_current, alerts.c.status == sa.literal_column(f"'{AlertStatus.FIRING}'"), *conditions)
     after = _behind(seen, alerts.c.heard_at, alerts.c.id)
     rows = await connection.execute(sa.select(alerts).where(*firing, *after).order_by(alerts.c.heard_at, alerts.c.id).limit(10 * AT_ONCE))
-    members = [member_of(row) for row in rows.mappings()]
-    return members, (members[-1].heard_at, members[-1].id) if len(members) == 10 * AT_ONCE else None
+    page = [stored_alert_of(row) for row in rows.mappings()]
+    return page, (page[-1].heard_at, page[-1].id) if len(page) == 10 * AT_ONCE else None
 
 
 def _behind(seen: tuple[datetime, str] | None, at: sa.Column[Any], id_: sa.Column[Any]) -> Sequence[sa.ColumnElement[bool]]:

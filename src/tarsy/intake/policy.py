@@ -21,7 +21,7 @@ from tarsy.domain.route import (
     parse_matchers,
 )
 from tarsy.intake.adapters.generic import GenericMapping
-from tarsy.intake.authentication import Basic, Proof, Signature, Token
+from tarsy.intake.authentication import Basic, SenderCredential, Signature, Token
 from tarsy.intake.fields import fingerprint
 
 
@@ -122,7 +122,7 @@ class Policy:
     senders: frozenset[str] = frozenset()
     # By sender.
     mappings: Mapping[str, GenericMapping] = field(default_factory=dict[str, GenericMapping])
-    proofs: Mapping[str, Proof] = field(default_factory=dict[str, Proof])
+    credentials: Mapping[str, SenderCredential] = field(default_factory=dict[str, SenderCredential])
     topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
@@ -139,7 +139,7 @@ def policy_of(config: Config, env: Mapping[str, str]) -> Policy:
             for name, sender in senders.items()
             if (mapping := sender.mapping)
         },
-        proofs={name: proof for name, sender in senders.items() if (proof := _proof(sender, env))},
+        credentials={name: credential for name, sender in senders.items() if (credential := _credential(sender, env))},
         topics={name: sender.topics for name, sender in senders.items() if sender.topics},
     )
 
@@ -175,7 +175,7 @@ def _seconds(value: float | None) -> timedelta | None:
     return None if value is None else timedelta(seconds=value)
 
 
-def _proof(sender: SenderConfig, env: Mapping[str, str]) -> Proof | None:
+def _credential(sender: SenderConfig, env: Mapping[str, str]) -> SenderCredential | None:
     """Return how a sender authenticates, or None. Loading the configuration has checked that its secrets are set."""
     secrets = tuple(env.get(variable, "").strip() for variable in sender.secret_variables())
     if sender.basic:

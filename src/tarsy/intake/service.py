@@ -96,7 +96,7 @@ class IncidentService:
             SenderRefusedError: its head alone shows that it does not come from the sender that its URL names.
         """
         refusal = self._refusal(head.source, head, None)
-        if refusal and self._is_proved_before_parsing(head):
+        if refusal and self._can_check_before_parsing(head):
             raise SenderRefusedError(head.source or UNKNOWN_SOURCE, refusal)
         return MAX_ALERT_BYTES if refusal else self.policy.max_body_bytes
 
@@ -108,12 +108,12 @@ class IncidentService:
             CertificateUnavailableError: the certificate of SNS cannot be fetched now; SNS should try again.
             UnknownSenderError: its sender's name is a misspelt one, and the body is of no known shape.
             TooManyValuesError: it is JSON of more values than are read.
-            AlertRefusedError: an alert's type has no chain.
+            AlertRefusedError: an alert's type has no chain, or its model is a recording of another alert.
             NoProviderError: there is no model to investigate with.
         """
-        named, is_proved, is_long = head.source, self._is_proved_before_parsing(head), len(text) > QUICK_CHARACTERS
-        if is_proved:
-            self._require_proof(named, head, body)
+        named, checks_early, is_long = head.source, self._can_check_before_parsing(head), len(text) > QUICK_CHARACTERS
+        if checks_early:
+            self._authenticate(named, head, body)
         # Reading thousands of alerts would block the event loop.
         parse = partial(parse_request, text, head.headers)
         request = await to_thread.run_sync(parse) if is_long else parse()
@@ -124,8 +124,8 @@ class IncidentService:
             raise UnknownSenderError(named, near)
         if source and source in self.policy.topics and is_envelope(request.body):
             await self._require_sns(source, request.body)
-        elif not is_proved:
-            self._require_proof(source, head, body)
+        elif not checks_early:
+            self._authenticate(source, head, body)
         read = partial(parse_delivery, request, named, self.policy.mappings)
         delivery = await to_thread.run_sync(read) if is_long else read()
         if named in self.policy.senders and delivery.source != named:
@@ -145,18 +145,18 @@ class IncidentService:
     def _is_known(self, source: str | None) -> bool:
         return source in ADAPTERS or source in self.policy.senders
 
-    def _is_proved_before_parsing(self, head: RequestHead) -> bool:
-        """Return whether the sender authenticates by more than parsed JSON, which has the signature of SNS and the names that URLs lack."""
+    def _can_check_before_parsing(self, head: RequestHead) -> bool:
+        """Return whether headers and raw body suffice to authenticate: the URL names a known sender, and not one with topics of SNS."""
         return self._is_known(head.source) and head.source not in self.policy.topics
 
-    def _require_proof(self, source: str | None, head: RequestHead, body: bytes | None) -> None:
+    def _authenticate(self, source: str | None, head: RequestHead, body: bytes | None) -> None:
         if refusal := self._refusal(source, head, body):
             raise SenderRefusedError(source or UNKNOWN_SOURCE, refusal)
 
     def _refusal(self, source: str | None, head: RequestHead, body: bytes | None) -> Refusal | None:
         """Return why the request is not accepted as its sender's, or None if it is; without its body, as far as its head shows."""
-        if source and source in self.policy.proofs:
-            return check_sender(self.policy.proofs[source], head, body, now=self.clock.now())
+        if source and source in self.policy.credentials:
+            return check_sender(self.policy.credentials[source], head, body, now=self.clock.now())
         return None if head.author else Refusal.MISSING
 
     async def _require_sns(self, source: str, body: Fields) -> None:

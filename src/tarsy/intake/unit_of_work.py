@@ -8,7 +8,7 @@ from typing import assert_never
 from uuid import uuid4
 
 from tarsy.domain.alert import Alert, AlertStatus
-from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Member, Mute, alert_key, muted_by
+from tarsy.domain.incident import Incident, InvestigationState, KnownAlert, Mute, StoredAlert, alert_key, muted_by
 from tarsy.domain.route import OnResolved
 from tarsy.domain.status import SessionStatus
 from tarsy.intake.answer import Outcome, Result
@@ -52,7 +52,7 @@ class IncomingAlert:
 
     @property
     def earlier(self) -> "IncomingAlert":
-        """The alert as versions before 0026 identified it: without the instance of its sender."""
+        """The alert as it was identified before migration v0026_instance_of_alerts: without the instance of its sender."""
         return replace(self, sent=replace(self.sent, instance=""))
 
 
@@ -60,7 +60,7 @@ class IncomingAlert:
 class PlannedInvestigation:
     session_id: str
     schedule: Schedule
-    cause: IncomingAlert
+    trigger: IncomingAlert
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,11 +75,11 @@ class UnitOfWork:
     # Incidents by id, the id of the latest incident of each key, and alerts by key.
     incidents: dict[str, Incident]
     latest: dict[str, str]
-    members: dict[str, Member]
+    alerts: dict[str, StoredAlert]
     # Ids of changed incidents, in the order of their first change.
     changed: dict[str, None] = field(default_factory=dict[str, None])
     # Changed rows of alerts, by id.
-    rows: dict[str, Member] = field(default_factory=dict[str, Member])
+    rows: dict[str, StoredAlert] = field(default_factory=dict[str, StoredAlert])
     # Rows that are no longer the current ones of their alerts.
     retired: list[str] = field(default_factory=list[str])
     # New investigations, by incident.
@@ -94,19 +94,20 @@ class UnitOfWork:
 
     def apply(self, incoming: IncomingAlert) -> Result:
         """Decide about one alert and record the changes that follow."""
+        # The key that an incident gets, and the one by which a stored incident is found: it may be of before migration v0026.
         key = known_key = incoming.incident_key
         if incoming.sent.instance:
             earlier = incoming.earlier
-            if incoming.key not in self.members and (stored := self.members.pop(earlier.key, None)):
-                self.members[incoming.key] = replace(stored, alert=replace(stored.alert, instance=incoming.sent.instance))
+            if incoming.key not in self.alerts and (known := self.alerts.pop(earlier.key, None)):
+                self.alerts[incoming.key] = replace(known, alert=replace(known.alert, instance=incoming.sent.instance))
             known_key = key if key in self.latest else earlier.incident_key
-        member = self.members.get(incoming.key)
-        incident = self._incident_of(member, known_key)
+        stored = self.alerts.get(incoming.key)
+        incident = self._incident_of(stored, known_key)
         decision = decide(
             incoming.sent,
             route=incoming.route,
             incident=incident,
-            known=member.known if member else None,
+            known=stored.known if stored else None,
             now=self.now,
             mute=muted_by(incoming.sent, self.mutes, self.now, {key, incident.key} if incident else {key}),
         )
@@ -115,10 +116,10 @@ class UnitOfWork:
             case Drop(reason):
                 result = Result(None, Outcome.DROPPED, reason=reason)
             case Record(reason):
-                self._update_member(incoming, after, None, reason)
+                self._update_alert(incoming, after, None, reason)
                 result = Result(None, Outcome.RECORDED, reason=reason)
             case CountRepeat(incident_id):
-                self._update_member(incoming, after, incident_id, member.reason if member else None)
+                self._update_alert(incoming, after, incident_id, stored.reason if stored else None)
                 result = Result(incident_id, Outcome.REPEATED)
             case OpenIncident(schedule):
                 result = Result(self._open(incoming, after, schedule), Outcome.OPENED)
@@ -132,9 +133,9 @@ class UnitOfWork:
                 assert_never(decision.action)
         return result
 
-    def _incident_of(self, member: Member | None, key: str) -> Incident | None:
+    def _incident_of(self, stored: StoredAlert | None, key: str) -> Incident | None:
         """Return the open incident that the alert is part of, else the latest incident of its key."""
-        own = self.incidents.get(member.known.incident_id or "") if member else None
+        own = self.incidents.get(stored.known.incident_id or "") if stored else None
         if own and own.resolved_at is None:
             return own
         latest = self.incidents.get(self.latest.get(key, ""))
@@ -154,7 +155,7 @@ class UnitOfWork:
         )
         self.latest[incident.key] = incident.id
         self._change(incident)
-        self._update_member(incoming, after, incident.id)
+        self._update_alert(incoming, after, incident.id)
         self._plan(incident.id, schedule, incoming)
         return incident.id
 
@@ -169,7 +170,7 @@ class UnitOfWork:
         severity = before.severity.worst(after.severity)
         repeats = 0 if action.new or severity is not before.severity else before.reinvestigations
         self._change(replace(before, resolved_at=None, severity=severity, reinvestigations=repeats))
-        self._update_member(incoming, after, incident_id)
+        self._update_alert(incoming, after, incident_id)
         if action.schedule:
             self._plan(incident_id, action.schedule, incoming)
         # A pending investigation gets the priority of the worst alert.
@@ -182,11 +183,11 @@ class UnitOfWork:
             self.priorities[incident.session_id] = max(self.priorities.get(incident.session_id, 0), priority)
 
     def _resolve(self, incoming: IncomingAlert, after: KnownAlert, action: Resolve) -> None:
-        incident_id, member = action.incident_id, self.members.get(incoming.key)
+        incident_id, stored = action.incident_id, self.alerts.get(incoming.key)
         waits = self.incidents[incident_id].may_be_cancelled
         if action.note or (waits and incoming.route.on_resolved is not OnResolved.IGNORE):
-            self._inform(incident_id, AlertUpdate(UpdateKind.OVER, member.alert if member else incoming.masked, after.severity))
-        self._update_member(incoming, after, incident_id)
+            self._inform(incident_id, AlertUpdate(UpdateKind.RESOLVED, stored.alert if stored else incoming.masked, after.severity))
+        self._update_alert(incoming, after, incident_id)
         if action.last:
             self._change(replace(self.incidents[incident_id], resolved_at=self.now))
         if action.cancel_pending:
@@ -214,8 +215,8 @@ class UnitOfWork:
             )
         )
 
-    def _plan(self, incident_id: str, schedule: Schedule, cause: IncomingAlert) -> None:
-        planned = self.planned[incident_id] = PlannedInvestigation(str(uuid4()), schedule, cause)
+    def _plan(self, incident_id: str, schedule: Schedule, trigger: IncomingAlert) -> None:
+        planned = self.planned[incident_id] = PlannedInvestigation(str(uuid4()), schedule, trigger)
         self._change(self.incidents[incident_id].with_pending(planned.session_id, reinvestigations=schedule.repeats))
 
     def _inform(self, incident_id: str, update: AlertUpdate) -> None:
@@ -226,9 +227,9 @@ class UnitOfWork:
         self.incidents[incident.id] = incident
         self.changed[incident.id] = None
 
-    def _update_member(self, incoming: IncomingAlert, after: KnownAlert, incident_id: str | None, reason: str | None = None) -> None:
+    def _update_alert(self, incoming: IncomingAlert, after: KnownAlert, incident_id: str | None, reason: str | None = None) -> None:
         """Record the alert's row, and count the alert in its incident. An alert that changes its incident gets a new row."""
-        before = self.members.get(incoming.key)
+        before = self.alerts.get(incoming.key)
         known, shown = replace(after, incident_id=incident_id), incoming.masked
         if before and is_older(incoming.sent, before.known, self.now):
             shown = before.alert
@@ -239,10 +240,10 @@ class UnitOfWork:
             self.retired.append(before.id)
             before = None
         if before:
-            member = replace(before, alert=shown, known=known, count=before.count + 1, heard_at=self.now, reason=reason)
+            stored = replace(before, alert=shown, known=known, count=before.count + 1, heard_at=self.now, reason=reason)
         else:
-            member = Member(id=str(uuid4()), alert=shown, known=known, count=1, first_at=self.now, heard_at=self.now, reason=reason)
-        self.members[incoming.key] = self.rows[member.id] = member
+            stored = StoredAlert(id=str(uuid4()), alert=shown, known=known, count=1, first_at=self.now, heard_at=self.now, reason=reason)
+        self.alerts[incoming.key] = self.rows[stored.id] = stored
         if incident := self.incidents.get(incident_id or ""):
             was_firing = before is not None and before.known.status is AlertStatus.FIRING
             self.activity[incident.id, incoming.sent.status] += 1

@@ -23,12 +23,12 @@ _MAX_LABELS = 300
 
 
 class UpdateKind(StrEnum):
-    """The text of the note about what happened to an alert."""
+    """What happened to an alert; the value is its heading in the note."""
 
     JOINED = "Joined the incident"
     BACK = "Fires again"
     WORSE = "Has become worse"
-    OVER = "Over"
+    RESOLVED = "Over"
     SILENT = "Counted as over, for its sender has been silent"
 
 
@@ -61,8 +61,8 @@ def update_text(updates: Sequence[AlertUpdate], incident: Incident) -> str:
     return "\n".join(lines)
 
 
-async def store_updates(connection: AsyncConnection, updates: Sequence[tuple[Incident, str]], now: datetime) -> list[tuple[str, LiveEvent]]:
-    """Store a note for the latest investigation of each incident, and return the events to publish, by session.
+async def store_updates(connection: AsyncConnection, texts: Sequence[tuple[Incident, str]], now: datetime) -> list[tuple[str, LiveEvent]]:
+    """Store the text of a note for the latest investigation of each incident, and return the events to publish, by session.
 
     A note about a resolved incident has a kind of its own: its investigators must decide whether to go on.
     """
@@ -70,7 +70,7 @@ async def store_updates(connection: AsyncConnection, updates: Sequence[tuple[Inc
     for kind in (NoteKind.ALERTS, NoteKind.RESOLVED):
         new = [
             NewNote(incident.session_id, incident.source, text)
-            for incident, text in updates
+            for incident, text in texts
             if incident.session_id and (incident.resolved_at is not None) == (kind is NoteKind.RESOLVED)
         ]
         stored = await store_notes(connection, kind, new, now)

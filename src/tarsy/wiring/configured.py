@@ -28,7 +28,7 @@ from tarsy.db.api_tokens import TokenRepository
 from tarsy.db.approvals import ApprovalRepository
 from tarsy.db.audit import AuditLog
 from tarsy.db.connection import pool_use
-from tarsy.db.incident.changes import ChangeRepository, StoredChanges
+from tarsy.db.incident.changes import ChangeRepository, RetryingChanges
 from tarsy.db.incident.mutes import MuteRepository
 from tarsy.db.incident.repository import IncidentRepository
 from tarsy.db.notification_repository import NotificationRepository
@@ -175,7 +175,7 @@ def build_handlers(infrastructure: Infrastructure, configured: Configured) -> Se
         tools=TracedToolServers(tools, spans.tracing) if spans else tools,
         journal=MeasuredJournal(PostgresJournal(engine, publisher.deliver), infrastructure.telemetry),
         results=StoredResults(engine),
-        changes=StoredChanges(engine),
+        changes=RetryingChanges(engine),
         skills=SkillTextRepository(engine),
         live=infrastructure.live,
         approvals=ApprovalRepository(publisher) if overrides.approvals == "stored" else overrides.approvals,

@@ -23,7 +23,7 @@ from tarsy.agent.budget.ledger import Ledgers
 from tarsy.agent.execution import AgentServices
 from tarsy.config.schema.budget import CostEstimationConfig
 from tarsy.db.connection import create_engine
-from tarsy.db.incident.changes import StoredChanges
+from tarsy.db.incident.changes import RetryingChanges
 from tarsy.db.outbox import Publisher
 from tarsy.db.run.evidence import StoredResults
 from tarsy.db.run.history import SessionHistory
@@ -86,7 +86,7 @@ async def pipeline_on(engine: AsyncEngine) -> AsyncGenerator[Pipeline]:
             tools=McpToolServers(env={}, pool=connections),
             journal=PostgresJournal(engine, unwatched.deliver),
             results=StoredResults(engine),
-            changes=StoredChanges(engine),
+            changes=RetryingChanges(engine),
             skills=SkillTextRepository(engine),
             live=unwatched,
             mask=MASK,

@@ -57,7 +57,7 @@ async def test_investigations_that_time_or_a_person_starts_or_ends_are_counted_l
 
 async def test_refused_requests_are_counted_by_their_reason(database_url: str) -> None:
     metrics = Metrics()
-    policy = Policy(default_alert_type="kubernetes", proofs={"splunk": Token(("t",))})
+    policy = Policy(default_alert_type="kubernetes", credentials={"splunk": Token(("t",))})
     async with world(database_url, policy=policy, metrics=CountedIntake(metrics)) as api:
         for query in ("", "?token=wrong", "?token=wrong"):
             await api.client.post(f"/api/v1/webhook/splunk{query}", json={})

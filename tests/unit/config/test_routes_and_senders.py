@@ -47,7 +47,7 @@ def test_what_is_written_is_in_force(directory: ConfigDirectory) -> None:
     assert (shop.reopen_after, shop.auto_resolve_after) == (timedelta(minutes=30), None)
     assert [variants.by_value for variants in shop.tool_servers] == [{"eu1": "kubernetes-server"}]
     assert (batch.action, batch.group_by, batch.group_wait) == (RouteAction.RECORD, None, None)
-    assert policy.proofs == {
+    assert policy.credentials == {
         "pagerduty": Signature(Scheme.PAGERDUTY, ("new", "old")),
         "splunk": Token(("s3",)),
         "grafana": Basic("grafana", ("g",)),

@@ -15,7 +15,7 @@ from tarsy.api.schemas.view import Cost, Request, StorableText, UtcTime, View
 from tarsy.db.incident.changes import StoredChange
 from tarsy.db.incident.repository import Activity, IncidentDetail, IncidentInvestigation, IncidentPage, IncidentSummary
 from tarsy.domain.alert import AlertStatus, ChangeOutcome, Severity
-from tarsy.domain.incident import IncidentState, Member, Mute
+from tarsy.domain.incident import IncidentState, Mute, StoredAlert
 from tarsy.domain.note import SessionNote
 from tarsy.domain.review import Triage
 from tarsy.domain.route import MatcherError, parse_matchers
@@ -165,7 +165,7 @@ class AlertItem(View):
     reason: str | None
 
     @classmethod
-    def of(cls, member: Member) -> Self:
+    def of(cls, member: StoredAlert) -> Self:
         # These may have changed since the alert was received.
         known = member.known
         return cls.build(

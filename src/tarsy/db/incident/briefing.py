@@ -5,7 +5,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.incident.rows import incident_of, member_of
+from tarsy.db.incident.rows import incident_of, stored_alert_of
 from tarsy.db.tables import alert_sessions, alerts, incidents
 from tarsy.domain.incident import MAX_SHOWN, InvestigationResult, incident_text
 from tarsy.domain.session import AlertSession
@@ -35,7 +35,9 @@ async def with_current_alerts(connection: AsyncConnection, session: AlertSession
     )
     found = (await connection.execute(last_finding)).first()
     finding = InvestigationResult(found[0], found[1], found[2], found[3], found[4]) if found else None
-    alert_data = incident_text(incident_of(incident), [member_of(row) for row in (await connection.execute(members)).mappings()], finding)
+    alert_data = incident_text(
+        incident_of(incident), [stored_alert_of(row) for row in (await connection.execute(members)).mappings()], finding
+    )
     if alert_data == session.alert_data:
         return session
     await connection.execute(sa.update(alert_sessions).where(table.id == session.id).values(alert_data=alert_data))

@@ -61,8 +61,8 @@ class ChangeRepository:
             return [read(StoredChange, row) for row in (await connection.execute(query)).mappings()]
 
 
-class StoredChanges:
-    """The changes as agents read them, who wait for a database that is away where a client would get an error."""
+class RetryingChanges:
+    """Reads changes as `ChangeRepository` does, but retries while the database is away: agents wait where a client gets an error."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = autocommit(engine)

@@ -12,13 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from tarsy.db.connection import autocommit
 from tarsy.db.cursor import Cursor
 from tarsy.db.errors import NotFoundError
-from tarsy.db.incident.rows import incident_of, member_of
+from tarsy.db.incident.rows import incident_of, stored_alert_of
 from tarsy.db.rows import judged_of, read, spending_of
 from tarsy.db.tables import SEVERITY_RANK, alert_sessions, alerts, incident_activity, incidents, session_spending
 from tarsy.db.usage import KNOWN_COST
 from tarsy.db.work.queue_position import QueuePosition, queue_positions
 from tarsy.domain.alert import Severity
-from tarsy.domain.incident import Incident, IncidentState, Member
+from tarsy.domain.incident import Incident, IncidentState, StoredAlert
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.usage import Spending
 from tarsy.domain.verdict import Confidence, JudgedVerdict, VerdictOutcome
@@ -120,8 +120,8 @@ class IncidentInvestigation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentDetail:
     summary: IncidentSummary
-    # The worst first: those that fire, then the rest.
-    members: tuple[Member, ...]
+    # Firing ones first, then the oldest.
+    members: tuple[StoredAlert, ...]
     investigations: tuple[IncidentInvestigation, ...]
     activity: Activity
     # Incidents that a person found to be part of this one.
@@ -229,7 +229,7 @@ class IncidentRepository:
             positions = await queue_positions(connection, [row["id"] for row in rows if row["completed_at"] is None])
             return IncidentDetail(
                 summary=summaries[0],
-                members=tuple(member_of(row) for row in (await connection.execute(members)).mappings()),
+                members=tuple(stored_alert_of(row) for row in (await connection.execute(members)).mappings()),
                 investigations=tuple(
                     read(
                         IncidentInvestigation,
@@ -243,7 +243,7 @@ class IncidentRepository:
                 merged=tuple((await connection.execute(merged)).scalars()),
             )
 
-    async def alert(self, alert_id: str) -> Member:
+    async def alert(self, alert_id: str) -> StoredAlert:
         """Return one alert.
 
         Raises:
@@ -253,7 +253,7 @@ class IncidentRepository:
             row = (await connection.execute(sa.select(alerts).where(alerts.c.id == alert_id))).mappings().one_or_none()
         if row is None:
             raise NotFoundError("alert", alert_id)
-        return member_of(row)
+        return stored_alert_of(row)
 
 
 def _conditions(where: IncidentFilter) -> list[sa.ColumnElement[bool]]:

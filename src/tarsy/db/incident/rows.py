@@ -3,7 +3,7 @@
 from tarsy.db.rows import NewRow, Row, columns, read, storable_json
 from tarsy.db.tables import alerts, incidents
 from tarsy.domain.alert import Alert
-from tarsy.domain.incident import Incident, KnownAlert, Member
+from tarsy.domain.incident import Incident, KnownAlert, StoredAlert
 
 
 def incident_of(row: Row) -> Incident:
@@ -16,29 +16,29 @@ def incident_row(incident: Incident) -> NewRow:
     return {**row, "looked_again": incident.reinvestigations}
 
 
-def member_of(row: Row) -> Member:
+def stored_alert_of(row: Row) -> StoredAlert:
     known = read(KnownAlert, row, reported=row["said"], reported_at=row["said_at"], count=row["count_in_all"])
-    return read(Member, row, alert=read(Alert, row), known=known)
+    return read(StoredAlert, row, alert=read(Alert, row), known=known)
 
 
-def member_row(member: Member, *, is_current: bool) -> NewRow:
-    alert, known = member.alert, member.known
+def alert_row(stored: StoredAlert, *, is_current: bool) -> NewRow:
+    alert, known = stored.alert, stored.known
     return {
         **{name: value for name, value in columns(alert).items() if name in alerts.c},
-        "id": member.id,
+        "id": stored.id,
         "incident_id": known.incident_id,
-        "key": member.key,
+        "key": stored.key,
         "is_current": is_current,
         "severity": known.severity,
         "status": known.status,
         "said": known.reported,
         "said_at": known.reported_at,
-        "count": member.count,
+        "count": stored.count,
         "count_in_all": known.count,
         "labels": storable_json(alert.labels),
         "annotations": storable_json(alert.annotations),
         "links": columns(alert.links),
-        "first_at": member.first_at,
-        "heard_at": member.heard_at,
-        "reason": member.reason,
+        "first_at": stored.first_at,
+        "heard_at": stored.heard_at,
+        "reason": stored.reason,
     }

@@ -15,12 +15,12 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tarsy.db.incident.rows import incident_of, incident_row, member_of, member_row
+from tarsy.db.incident.rows import alert_row, incident_of, incident_row, stored_alert_of
 from tarsy.db.rows import NewRow
 from tarsy.db.tables import alert_sessions, alerts, incident_activity, incidents, webhook_deliveries, work
 from tarsy.domain.alert import AlertStatus
 from tarsy.domain.claim import INVESTIGATION
-from tarsy.domain.incident import EndedInvestigation, Incident, Member
+from tarsy.domain.incident import EndedInvestigation, Incident, StoredAlert
 from tarsy.domain.status import SessionStatus
 from tarsy.domain.work import WorkState
 
@@ -106,20 +106,20 @@ class KnownIncidents:
 
     incidents: dict[str, Incident]
     latest: dict[str, str]
-    members: dict[str, Member]
+    alerts: dict[str, StoredAlert]
 
 
 async def lock_known_incidents(connection: AsyncConnection, keys: Collection[str], alert_keys: Collection[str]) -> KnownIncidents:
     """Lock and return the incidents of these keys, and the current alerts of `alert_keys`. The keys must be locked already."""
     found = await connection.execute(_CONCERNED, {"keys": list(keys), "alert_keys": list(alert_keys)})
     locked = await lock_incidents(connection, [str(row.id) for row in found])
-    members: list[Member] = []
+    current: list[StoredAlert] = []
     for some in batches(list(alert_keys)):
         wanted = sa.select(alerts).where(alerts.c.is_current, alerts.c.key == sa.any_(sa.literal(some, ARRAY(sa.Text))))
-        members += [member_of(row) for row in (await connection.execute(wanted)).mappings()]
+        current += [stored_alert_of(row) for row in (await connection.execute(wanted)).mappings()]
     oldest_first = sorted((one for one in locked.values() if one.key in keys), key=lambda one: one.opened_at)
     latest = {incident.key: incident.id for incident in oldest_first}
-    return KnownIncidents(locked, latest, {member.key: member for member in members})
+    return KnownIncidents(locked, latest, {alert.key: alert for alert in current})
 
 
 async def lock_incidents(connection: AsyncConnection, ids: Collection[str]) -> dict[str, Incident]:
@@ -180,12 +180,12 @@ async def write_incidents(connection: AsyncConnection, changed: Sequence[Inciden
         await connection.execute(_upsert(incidents), [incident_row(incident) for incident in some])
 
 
-async def write_members(connection: AsyncConnection, changed: Sequence[Member], retired: Collection[str]) -> None:
+async def write_members(connection: AsyncConnection, changed: Sequence[StoredAlert], retired: Collection[str]) -> None:
     """Store alerts; `retired` are the ids of rows that are no longer the current ones of their alerts."""
     if retired:
         await connection.execute(sa.update(alerts).where(alerts.c.id.in_(list(retired))).values(is_current=False))
     for some in batches(changed):
-        rows = [member_row(member, is_current=member.id not in retired) for member in some]
+        rows = [alert_row(alert, is_current=alert.id not in retired) for alert in some]
         await connection.execute(_upsert(alerts), rows)
 
 

@@ -1,7 +1,7 @@
 """Storing new sessions: those that arrive while others are being stored go together into the next transaction.
 
-Every new session is announced on the channel that all processes share, so that only one transaction at a time can commit one. With a
-transaction for each alert of a storm, every sender would wait for the disk of every other one.
+Every new session is announced on the shared channel of live events, whose row stays locked until the commit (`db/outbox.py`): only one
+transaction at a time can store a session. With a transaction for each alert of a storm, every sender would wait for the disk of every other one.
 """
 
 from collections.abc import Callable, Sequence
@@ -87,8 +87,8 @@ class Admission:
         if not await self._batcher.submit(NewInvestigation(session, origin=request_origin.get())):
             raise QueueFullError(self._max_queue_size or 0)
 
-    async def room(self, connection: AsyncConnection, wanted: int) -> int:
-        """Return how many of `wanted` sessions the queue takes. With a limit, other submissions wait until the transaction ends."""
+    async def lock_room(self, connection: AsyncConnection, wanted: int) -> int:
+        """Return how many of `wanted` sessions the queue takes. If it has a limit, other submissions wait until the transaction ends."""
         if self._max_queue_size is None or not wanted:
             return wanted
         await connection.execute(_QUEUE_LOCK)
@@ -101,7 +101,7 @@ class Admission:
         Raises:
             QueueFullError: it does not.
         """
-        if not await self.room(connection, 1):
+        if not await self.lock_room(connection, 1):
             raise QueueFullError(self._max_queue_size or 0)
 
     def report_submitted(self, admitted: Sequence[NewInvestigation]) -> None:
@@ -114,7 +114,7 @@ class Admission:
         async with self._publisher.transaction() as transaction:
             connection = transaction.connection
             await connection.execute(sa.text(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'"))
-            room = await self.room(connection, len(submissions))
+            room = await self.lock_room(connection, len(submissions))
             await transaction.publish_for(await store_investigations(connection, submissions[:room]))
         self.report_submitted(submissions[:room])
         return [place < room for place in range(len(submissions))]

@@ -107,15 +107,15 @@ def _data(event: Fields) -> Fields:
 def _change(request: WebhookRequest, event: Fields) -> Change:
     data, kind = _data(event), event.text("type", limit=MAX_LABEL)
     subject = data.at("subject")
-    service, word = subject.text("id") or event.text("subject"), kind.removeprefix(_CHANGES).split(".")
+    service, words = subject.text("id") or event.text("subject"), kind.removeprefix(_CHANGES).split(".")
     environment = subject.at("content", "environment").text("id")
     return Change(
         source=SOURCE,
         fingerprint=fingerprint(event.text("source", limit=MAX_LABEL), event.text("id", limit=MAX_LABEL)),
         title=title(
-            " ".join(part for part in (service, *word[1:2], f"in {environment}" if environment else "") if part), kind, fallback="Change"
+            " ".join(part for part in (service, *words[1:2], f"in {environment}" if environment else "") if part), kind, fallback="Change"
         ),
-        outcome=ChangeOutcome.SUCCEEDED if word[1:2] in (["deployed"], ["upgraded"], ["rolledback"]) else ChangeOutcome.UNKNOWN,
+        outcome=ChangeOutcome.SUCCEEDED if words[1:2] in (["deployed"], ["upgraded"], ["rolledback"]) else ChangeOutcome.UNKNOWN,
         labels=labels([("service", service), ("environment", environment), ("artifact", subject.at("content").text("artifactId"))]),
         at=event.time("time") or data.at("context").time("timestamp"),
         body=as_body(event.values, request.text),
