@@ -54,8 +54,9 @@ export interface paths {
          * Submit Alert
          * @description Submit an alert for investigation.
          *
-         *     JSON, or the alert itself as `text/plain`. At most 1 MiB of alert and 100,000 JSON values; a larger one gets 413, an empty one or an unknown
-         *     type 400, and 429 says that the queue is full.
+         *     JSON, or the alert itself as `text/plain`; another media type gets 415. At most 1 MiB of alert and 100,000 JSON values; a larger one gets 413,
+         *     an empty one or an unknown type 400, and an `Idempotency-Key` of another alert 409. 429 says that the queue is full, 503 that there is no model
+         *     or the database is away.
          */
         post: operations["submitAlert"];
         delete?: never;

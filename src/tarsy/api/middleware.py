@@ -25,9 +25,9 @@ from tarsy.kit.text import clip, storable
 log = structlog.get_logger(__name__)
 
 # Room for the fields of an alert except `data`: hundreds of tool names, and still parsed in a millisecond.
-MAX_REST_BYTES = 64 * 1024
+MAX_REST_CHARACTERS = 64 * 1024
 # No JSON escape is longer than six bytes for a byte of text.
-MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + MAX_REST_BYTES
+MAX_BODY_BYTES = 6 * MAX_ALERT_BYTES + MAX_REST_CHARACTERS
 # Bodies of these routes are alerts, or contain one; every other body is a question or a token.
 WEBHOOK = "/api/v1/webhook"
 ALERTS = "/api/v1/alerts"

@@ -31,18 +31,18 @@ from tarsy.session.submission import Submission, keyed_session_id
 
 log = structlog.get_logger(__name__)
 
-# Slack waits three seconds for the answer to a click, which is sent after this.
-TELL_SECONDS = 2.0
+# Slack drops a click whose response takes more than three seconds. The message to the user is sent before that response.
+EPHEMERAL_MESSAGE_SECONDS = 2.0
 # Names in the form for a question.
 _FORM, _BLOCK, _INPUT = "tarsy-question", "question", "text"
 _HELP = (
     "Write `/tarsy investigate TEXT`, or `/tarsy ask SESSION QUESTION` with the id of a finished session. Or mention TARSy: "
     "in the thread of an incident with a question, anywhere else with a text to investigate."
 )
-# Any fixed value: ids of questions are derived from it, so that Slack can send one again.
+# Any fixed value: ids of questions are derived from it, so that a mention that is delivered twice makes one question.
 _QUESTIONS = UUID("0f3e3c0e-6a0f-4c0e-8f43-5a6d1a6f9c77")
 # As Slack writes mentions, channels and links: `<@U1>`, `<https://a.example|label>`.
-_BOT = re.compile(r"\s*<@[A-Z0-9]+(?:\|[^>]*)?>[\s:,]*")
+_MENTION = re.compile(r"\s*<@[A-Z0-9]+(?:\|[^>]*)?>[\s:,]*")
 _REFERENCE = re.compile(r"<([^<>|]+)(?:\|[^<>]*)?>")
 
 
@@ -192,7 +192,7 @@ def parse_event(payload: Mapping[str, Any]) -> Mention | None:
             more.keys() & {"bot_id", "edited"}
         ):
             thread = SlackThread(channel=channel, ts=str(more.get("thread_ts") or ts))
-            text = _REFERENCE.sub(r"\1", _BOT.sub("", text, count=1))
+            text = _REFERENCE.sub(r"\1", _MENTION.sub("", text, count=1))
             for entity, mark in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
                 text = text.replace(entity, mark)
             return Mention(user=user, ts=ts, thread=thread, text=text.strip())
@@ -262,9 +262,9 @@ async def handle_event(services: Services, payload: Mapping[str, Any]) -> None:
 
 
 async def _tell(sending: Awaitable[Any]) -> None:
-    """Send a user what became of a request. If that fails, the request succeeds: it is done, and Slack would send it again or call it failed."""
+    """Send a user what became of a request. A failure is only logged: the request is done, and after an error Slack would send it again."""
     try:
-        with anyio.move_on_after(TELL_SECONDS):
+        with anyio.move_on_after(EPHEMERAL_MESSAGE_SECONDS):
             await sending
     except Exception as error:  # noqa: BLE001 - whatever Slack's SDK raises
         log.warning("slack.user_not_told", error=str(error) or type(error).__name__)

@@ -10,7 +10,7 @@ from fastapi import Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from tarsy.api.auth import Identity, identify_token
-from tarsy.api.middleware import MAX_BODY_BYTES, MAX_REST_BYTES
+from tarsy.api.middleware import MAX_BODY_BYTES, MAX_REST_CHARACTERS
 from tarsy.api.permissions import missing_role, require
 from tarsy.api.problems import ProblemKind, RequestRefusedError
 from tarsy.api.router import api_router
@@ -41,7 +41,7 @@ MAX_KEY = 255
 MAX_ALERT_VALUES = 100_000
 # As many as a person would fix before trying again.
 SHOWN_PROBLEMS = 5
-_FOREIGN = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
+_WEBHOOK_HINT = "If this body is the alert itself, as a monitoring system sends it, POST it to /api/v1/webhook."
 # A DNS name; only such a value is returned in a header.
 _ORIGIN = re.compile(r"[A-Za-z0-9*](?:[A-Za-z0-9.*-]{0,252})")
 
@@ -104,8 +104,9 @@ async def submit_alert(
 ) -> AlertAccepted:
     """Submit an alert for investigation.
 
-    JSON, or the alert itself as `text/plain`. At most 1 MiB of alert and 100,000 JSON values; a larger one gets 413, an empty one or an unknown
-    type 400, and 429 says that the queue is full.
+    JSON, or the alert itself as `text/plain`; another media type gets 415. At most 1 MiB of alert and 100,000 JSON values; a larger one gets 413,
+    an empty one or an unknown type 400, and an `Idempotency-Key` of another alert 409. 429 says that the queue is full, 503 that there is no model
+    or the database is away.
     """
     media_type = request.headers.get("content-type", "text/plain").partition(";")[0].strip().lower()
     selection, budget, fingerprint = None, UNLIMITED, None
@@ -207,6 +208,7 @@ async def _receive(
         check_runbook_url(runbook)
         return WebhookAccepted.of(await service.receive(head, body, text))
     except SenderRefusedError:
+        # A caller who is logged in but lacks the role gets 403 instead of 401.
         if identity:
             require("submitAlert", identity)
         raise
@@ -249,7 +251,7 @@ def read_alert(body: bytes) -> tuple[AlertRequest, str]:
         entries = error.errors(include_url=False)
         shown = [f"{clip('.'.join(map(str, entry['loc'])), MAX_NAME) or 'body'}: {reason(entry)}" for entry in entries[:SHOWN_PROBLEMS]]
         foreign = any(entry["type"] in {"extra_forbidden", "missing", "model_type"} and len(entry["loc"]) <= 1 for entry in entries)
-        raise AlertRefusedError("; ".join([*shown, _FOREIGN] if foreign else shown)) from error
+        raise AlertRefusedError("; ".join([*shown, _WEBHOOK_HINT] if foreign else shown)) from error
     if isinstance(request.data, str):
         return request, request.data
     if request.data in (None, [], {}):
@@ -289,7 +291,7 @@ def _source_of_data(text: str) -> str:
                 found = text[begin:end]
             else:
                 beside += end - position
-            if beside > MAX_REST_BYTES:
+            if beside > MAX_REST_CHARACTERS:
                 break
             position = skip_space(text, end)
             if text[position] == ",":
@@ -297,6 +299,6 @@ def _source_of_data(text: str) -> str:
     except (ValueError, IndexError, RecursionError):
         # Pydantic reports where it is not JSON.
         return ""
-    if beside > MAX_REST_BYTES:
-        raise AlertRefusedError(f"The request has more than {MAX_REST_BYTES} characters beside `data`. {_FOREIGN}")
+    if beside > MAX_REST_CHARACTERS:
+        raise AlertRefusedError(f"The request has more than {MAX_REST_CHARACTERS} characters beside `data`. {_WEBHOOK_HINT}")
     return found

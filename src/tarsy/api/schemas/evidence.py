@@ -32,7 +32,7 @@ class EvidenceList(View):
 class EvidenceDetail(EvidenceItem):
     # As stored: masked, not shortened.
     text: str
-    # The text with its repetitions folded, if the agent got it so. Positions of citations beyond the end of `text` are in it, one character further on.
+    # The text with its repetitions folded, if the agent got it so. A citation's position p beyond len(text) means folded[p - len(text) - 1].
     folded: str | None
 
     @classmethod
