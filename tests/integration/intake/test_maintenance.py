@@ -127,3 +127,17 @@ async def test_an_event_that_occurred_after_its_alert_began_is_investigated_when
         await ground.maintenance().round()
         assert [incident["firing"] for incident in await ground.incidents()] == [1]
         assert [session["status"] for session in await ground.sessions()] == ["pending"]
+
+
+async def test_an_incident_that_ends_by_silence_before_its_repeated_investigation_keeps_the_last_one(database_url: str) -> None:
+    async with intake_world(database_url) as ground:
+        first = (await ground.take(alert())).main
+        assert first
+        await ground.finish(await ground.begin())
+        ground.later(hours=5)
+        await ground.maintenance().round()
+        assert [session["status"] for session in await ground.sessions()] == ["completed", "pending"]
+        ground.later(hours=20)
+        await ground.maintenance().round()
+        [incident] = await ground.incidents()
+        assert (incident["resolved_at"] is not None, str(incident["session_id"]), incident["looked_again"]) == (True, first.session_id, 0)
