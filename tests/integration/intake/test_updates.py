@@ -193,6 +193,7 @@ async def test_silence_and_what_a_person_does_are_reported_too(database_url: str
 async def test_the_newest_notes_of_an_incident_are_listed_oldest_first(database_url: str) -> None:
     async with intake_world(database_url) as ground:
         await ground.take(alert("f1", problem="p1"))
+        ground.later(seconds=1)
         await ground.take(alert("f2", problem="p2"))
         first, second = [str(one["id"]) for one in await ground.sessions()]
         publisher = Publisher(ground.engine)
