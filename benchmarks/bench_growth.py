@@ -42,7 +42,7 @@ ROUNDS = 40
 STEEP = 1.1
 # A process begins with a session in less.
 BEGIN_SECONDS = 0.03
-# Slow enough that a thousand subscribers are told of each piece by itself.
+# Slow enough that each piece is sent to a thousand subscribers by itself.
 PIECES_PER_SECOND, PIECES_SECONDS = 10, 6
 
 _ONE_EVENT_EACH = """

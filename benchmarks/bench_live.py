@@ -113,7 +113,7 @@ async def sleeper(port: int, sessions: list[str]) -> None:
 async def run_round(
     url: str, writer: ServerProcess, other: ServerProcess, *, each: int = STREAMS_PER_SESSION, with_sleeper: bool = False
 ) -> Round:
-    """Live text of `each` streams in every session, heard by one subscriber each: half of them at each process."""
+    """Live text of `each` streams in every session, with one subscriber each: half of them at each process."""
     sessions = [str(uuid4()) for _ in range(SESSIONS)]
     result = Round()
 
@@ -134,7 +134,7 @@ async def run_round(
         before = (writer.cpu_seconds(), other.cpu_seconds())
         await writer.generate(SECONDS, each, sessions)
         result.cpu = (writer.cpu_seconds() - before[0], other.cpu_seconds() - before[1])
-        # What was said last is still on its way.
+        # The last pieces are still on their way.
         await anyio.sleep(0.5)
         tasks.cancel_scope.cancel()
     return result

@@ -63,11 +63,11 @@ def local_client(metronome: Metronome) -> InProcessLLMClient:
 
 
 async def delays(client: LLMClient) -> list[float]:
-    """Milliseconds from the moment a chunk is said to the moment it is heard."""
+    """Milliseconds from the sending of a chunk to its arrival."""
     received: list[float] = []
     async for chunk in client.generate(REQUEST):
         if isinstance(chunk, TextChunk):
-            # What comes in one packet is heard as one.
+            # Chunks in one packet arrive at once.
             received += [(time.monotonic_ns() - int(answered)) / 1e6 for answered in chunk.content.split()]
     assert len(received) == CHUNKS
     return received

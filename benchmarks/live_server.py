@@ -66,7 +66,7 @@ async def main(url: str, pieces_per_second: float) -> None:
 
 
 async def generate(live: LiveUpdates, streams: list[tuple[str, str]], seconds: float, pieces_per_second: float) -> None:
-    """Every stream says the time at its rate, the streams evenly spread: models do not speak in unison."""
+    """Every stream sends the time at its rate, the streams evenly spread: models do not answer in step."""
     begin, answered, interval = time.monotonic(), 0, 1 / (pieces_per_second * len(streams))
     lengths = dict.fromkeys(streams, 0)
     while (elapsed := time.monotonic() - begin) < seconds:

@@ -155,7 +155,7 @@ def _own_data_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 @pytest.fixture(autouse=True)
 def _own_logs() -> Iterator[None]:
-    """A command that a test runs in this process sets how much is logged: the next test must not be told less for that."""
+    """A command that a test runs in this process sets how much is logged: the next test must not log less for that."""
     yield
     _log_plainly()
 

@@ -59,7 +59,7 @@ async def test_a_cancellation_from_another_process_arrives_at_once(ground: Groun
 
 
 async def test_one_agent_of_a_stage_can_be_cancelled_even_if_nobody_was_notified(ground: Ground) -> None:
-    """The notification is lost; the heartbeat finds the wish."""
+    """The notification is lost; the heartbeat finds the request."""
     session_id = await ground.submit(scenario(lengthy(in_tool=True), ground.directory))
     with Replica(url=ground.url, directory=ground.directory, heartbeat="500ms", replay_speed=1.0).running():
         await ground.until(TOOL_RUNS, session_id)

@@ -138,7 +138,7 @@ async def _open_sessions(ground: Ground) -> int:
 
 
 def most_at_once(events: list[dict[str, object]]) -> int:
-    """How many sessions ran at the same time, from the events that told of every move in the order of their commits."""
+    """How many sessions ran at the same time, from the events of every change of status, in the order of their commits."""
     running: set[object] = set()
     most = 0
     for event in events:

@@ -37,7 +37,7 @@ PROVIDERS = "llm_providers: {{recorded: {{type: replay, model: recorded, recordi
 
 
 def _recording() -> Recording:
-    """A model that knows the answer without looking, and says it again when it is told of more alerts while it answers."""
+    """A model that knows the answer without looking, and repeats it when more alerts arrive while it answers."""
     says = (RecordedChunk(text="The new release leaks connections; roll it back."),)
     reported = [("0.investigation/1.Investigator", turn) for turn in range(ALERTS // PROBLEMS)]
     calls = [*reported, ("1.executive summary/1.ExecSummaryAgent", 0)]

@@ -363,7 +363,7 @@ async def test_a_tool_that_its_server_does_not_have_is_refused_at_submission(dat
             'mcp.servers[0].tools: server "seen" has no tool "ecoh"; did you mean "echo"?',
         )
         assert await status(name="seen", tools=["echo"]) == (202, "")
-        # Nobody has seen this one: the agent will be told if it does not have the tool.
+        # Nobody has seen this one: the prompt says so if the agent does not have the tool.
         assert await status(name="unseen", tools=["anything"]) == (202, "")
         assert await status(name="unseen", tools=["a\x00"]) == (400, "mcp.servers[0].tools: a tool name must not hold control characters")
 

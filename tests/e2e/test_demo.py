@@ -32,7 +32,7 @@ def _local_model(directory: Path, url: str) -> None:
 
 
 def _beyond_directories(errors: str) -> list[str]:
-    """What was said, except that root's database had to open directories for its own account."""
+    """The output, without the line that root's database had to open directories for its own account."""
     return [line for line in errors.splitlines() if "database.directory_opened" not in line]
 
 
@@ -44,7 +44,7 @@ def test_demo_shows_an_investigation_and_answers_its_questions(tarsy: Tarsy, tmp
     assert "The model is recorded; the cluster is simulated." in run.stdout
     for part in ("→ cluster.pods_list", "Summary", "Analysis", "completed after"):
         assert part in run.stdout
-    # The answers follow; the investigation is not told again.
+    # The answers follow; the investigation is not printed again.
     assert run.stdout.count('→ cluster.pods_list {"namespace": "shop", "label_selector": "app=cart"}') == 1
     assert "Hardly, but the margin is thin." in run.stdout
     assert "In the repository that Argo CD syncs" in run.stdout

@@ -246,7 +246,7 @@ def test_every_command_in_a_sentence_is_one_that_the_program_understands(documen
 
 
 def _assert_understood(line: str) -> None:
-    """The command exists and has the options; whether it does what is said, other tests show."""
+    """The command exists and has the options; whether it does what the manual says, other tests show."""
     words = shlex.split(line, comments=True)[1:]
     command: Any = get_command(app)
     while words and words[0] in getattr(command, "commands", {}):

@@ -41,7 +41,7 @@ from tarsy.domain.timeline import TimelineEvent, TimelineEventType
 
 START_SECONDS = 120
 GIVE_UP_SECONDS = 90
-# Below the catch-up limit, so that no reader may be told to reload.
+# Below the catch-up limit, so that no reader may be asked to reload.
 EVENTS = 160
 READERS = 5
 
@@ -181,7 +181,7 @@ async def test_every_client_sees_the_stored_truth_through_disconnections_and_a_d
 
 @pytest.mark.timeout(240)
 async def test_text_of_one_process_is_seen_on_the_other_as_it_is_written(database_url: str) -> None:
-    # The process that takes the alert says how fast its recording speaks.
+    # The process that takes the alert sets how fast its recording answers.
     async with tarsy(database_url) as worker, tarsy(database_url, "--role", "api", TARSY_REPLAY_SPEED="20") as other:
         session = await submit(other)
         texts: dict[str, str] = {}

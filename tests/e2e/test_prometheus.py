@@ -17,7 +17,7 @@ from tarsy.domain.session import AlertSession
 from tarsy.domain.work import Claimed
 from tarsy.intake.policy import Policy, Route
 
-# Prometheus looks every second, Alertmanager tells every second or two; the machine may be busy.
+# Prometheus looks every second, Alertmanager notifies every second or two; the machine may be busy.
 WITHIN_SECONDS = 60
 # Long enough to be a wait, and shorter than what Alertmanager's own group takes.
 POLICY = Policy(routes=(Route(name="test", group_wait=timedelta(seconds=1)),), default_alert_type="kubernetes")

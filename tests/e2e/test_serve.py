@@ -18,7 +18,7 @@ from tarsy.demo.samples import load_sample
 
 pytestmark = [pytest.mark.xdist_group("serve"), pytest.mark.timeout(200)]
 
-# Polling that would take an hour, so that whatever happens sooner was told by a notification; a dead worker's session is taken over at once.
+# Polling that would take an hour, so that whatever happens sooner was caused by a notification; a dead worker's session is taken over at once.
 QUEUE = "queue: {poll_interval: 1h, heartbeat_interval: 300ms, orphan_detection_interval: 500ms, orphan_threshold: 1s}\n"
 # A recorded model that has nothing to say: every session fails.
 SILENT = """

@@ -349,7 +349,7 @@ async def test_pagerduty_is_believed_by_its_signature_and_its_repeats_count_once
             await api.client.post(address, content=body, headers=headers(None)),
             await api.client.post(address, content=body, headers=headers(f"v1={'0' * 64}")),
             await api.client.post(address, content=body + b" ", headers=headers(f"v1={genuine}")),
-            # Not even with a login, and not where its shape tells.
+            # Not even with a login, and not where its shape names a vendor.
             await api.client.post(address, content=body, headers={**headers(None), "Authorization": "Bearer secret-token"}),
             await api.client.post("/api/v1/webhook", content=body, headers=headers(None)),
         ]

@@ -66,7 +66,7 @@ class Asking:
 
 
 def results_of(chunks: list[Chunk], text: str = "") -> tuple[ConversationMessage, ...]:
-    """The next turns of the conversation: the answer as heard, and a result for each of its calls."""
+    """The next turns of the conversation: the answer as received, and a result for each of its calls."""
     calls = tuple(ToolCall(chunk.call_id, chunk.name, chunk.arguments) for chunk in chunks if isinstance(chunk, ToolCallChunk))
     results = tuple(ConversationMessage(Role.TOOL, f"pods for {call.arguments}", (), call.id, call.name) for call in calls)
     return ConversationMessage(Role.ASSISTANT, text, calls), *results

@@ -212,7 +212,7 @@ def use_theme(page: Page, *, dark: bool) -> None:
 
 def resize(page: Page, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    # In the first frame the page hears of it, in the second it has done what it does about it.
+    # In the first frame the page gets the event, in the second it has drawn the change.
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 

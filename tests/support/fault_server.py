@@ -94,7 +94,7 @@ TOOLS = [
 ]
 
 
-# What the client has said without expecting an answer.
+# The notifications that the client has sent.
 NOTICES: list[str] = []
 
 

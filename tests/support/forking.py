@@ -56,7 +56,7 @@ class Forking:
         return await self.http.post(f"/api/v1/sessions/{session_id}/fork", json=body)
 
     async def conversation(self, session_id: str, turn: int, agent_name: str = "Investigator") -> list[tuple[str, str]]:
-        """What an agent was told when it made its call `turn`."""
+        """The messages that an agent's call `turn` was made with."""
         trace = await self.get(f"{session_id}/trace")
         own = next(one["id"] for one in trace["executions"] if one["agent_name"] == agent_name)
         asked = (one for one in trace["llm"] if one["execution_id"] == own and one["kind"] == "iteration")

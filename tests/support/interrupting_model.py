@@ -25,7 +25,7 @@ class InterruptingModel:
         async for chunk in self._inner.generate(request):
             yield chunk
             if not begun and isinstance(chunk, TextChunk):
-                # What it said so far is on the timeline by now.
+                # Its text so far is on the timeline by now.
                 begun = True
                 await self.happens(request)
 

@@ -90,7 +90,7 @@ async def live_node(url: str, *, limits: HubLimits | None = None) -> AsyncGenera
 
 
 async def read_until(connection: Connection, enough: Callable[[list[Message]], bool]) -> list[Message]:
-    """Everything the connection is told until `enough(messages)`."""
+    """Everything the connection receives until `enough(messages)`."""
     seen: list[Message] = []
     with anyio.fail_after(GIVE_UP_SECONDS):
         while not enough(seen):

@@ -93,7 +93,7 @@ class TreeJournal:
         )
 
     def contents(self) -> Mapping[str, Any]:
-        """Everything that was said and done, by agent and place."""
+        """All answers and calls, by agent and place."""
         return {
             f"{one.dispatched_by or ''} {one.agent_name}": (
                 one.status,

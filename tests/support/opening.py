@@ -26,7 +26,7 @@ EXECUTION_ID = "execution-7"
 
 @dataclass(slots=True)
 class Tools:
-    """An execution's tools, and what they said while they ran."""
+    """An execution's tools, and their output while they ran."""
 
     executor: MaskedTools
     output: list[str] = field(default_factory=list[str])

@@ -1,4 +1,4 @@
-"""A server whose agent says what a test wrote, with the tools of a simulated cluster; and an agent that never comes to speak."""
+"""A server whose agent answers what a test wrote, with the tools of a simulated cluster; and an agent that never gets to answer."""
 
 import sys
 from collections.abc import Generator, Mapping

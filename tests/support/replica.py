@@ -29,7 +29,7 @@ from tarsy.settings import ProcessRole, Settings
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["support.replica"])
-# A replica that was told to end and does not within this time is a failure of its own.
+# A replica that has got SIGTERM and does not end within this time is a failure of its own.
 END_SECONDS = 30
 
 CONFIG = """

@@ -111,7 +111,7 @@ def check_ended(story: Story) -> None:
 
 
 def same_contents(story: Story, reference: Story, unknown: set[str]) -> None:
-    """The same conversation, word for word; of the calls in `unknown` the model was told that their outcome is not known."""
+    """The same conversation, word for word; the results of the calls in `unknown` say that their outcome is not known."""
     assert story.conversations.keys() == reference.conversations.keys()
     for track, expected in reference.conversations.items():
         actual = story.conversations[track]
@@ -127,7 +127,7 @@ def same_contents(story: Story, reference: Story, unknown: set[str]) -> None:
 
 
 def _sentences(text: str, unknown: set[str]) -> Counter[str]:
-    """What a message says, line by line: a synthesis is told of tool results in the order in which they came, which no two runs share."""
+    """What a message says, line by line: a synthesis gets tool results in the order in which they came, which differs between runs."""
     text = _TIME.sub("TIME", text)
     # A call without a result is not among those that a sub-agent's report names.
     varying = [unknown_outcome_result("ledger.act"), *(part for key in unknown for part in (f"act {key}: done", f"ledger.act(key={key})"))]

@@ -1,4 +1,4 @@
-"""`tarsy serve` as a person sees it who starts it in a terminal: with the code that nothing else is told."""
+"""`tarsy serve` as a person sees it who starts it in a terminal: with the setup code, which is printed in a terminal only."""
 
 import os
 import pty

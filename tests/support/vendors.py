@@ -1,4 +1,4 @@
-"""The vendors' streaming protocols, as far as our tests speak them."""
+"""The vendors' streaming protocols, as far as our tests need them."""
 
 import json
 from abc import ABC, abstractmethod
@@ -32,7 +32,7 @@ class Answer:
     cut: bool = False
 
 
-# Told alike to all: 20 in of which 5 cached, 12 out of which 7 thinking.
+# The usage that every vendor reports: 20 in of which 5 cached, 12 out of which 7 thinking.
 USAGE = TokenUsage(20, 12, 32, 7, 5)
 
 

@@ -21,7 +21,7 @@ def main() -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda received, _: os.kill(child, received))
         status = connection.recv(1)
-    # Nothing is said by one that was killed.
+    # One that was killed prints nothing.
     sys.exit(status[0] if status else 137)
 
 

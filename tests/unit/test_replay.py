@@ -19,7 +19,7 @@ REQUEST = GenerateInput(
 
 @dataclass
 class EndlessModel:
-    """Speaks until its call is stopped."""
+    """Answers until its call is stopped."""
 
     is_stopped: bool = False
 

@@ -1,4 +1,4 @@
-"""What a model says arrives as it was said, and it was asked exactly what it should have been."""
+"""A model's answer arrives unchanged, and its vendor got exactly the expected request."""
 
 import pytest
 

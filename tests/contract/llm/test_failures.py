@@ -1,4 +1,4 @@
-"""Trouble with a vendor: what is tried again, how often, and what the caller is told in the end."""
+"""Failures of a vendor: what is tried again, how often, and which error the caller gets in the end."""
 
 from urllib.parse import urlsplit
 

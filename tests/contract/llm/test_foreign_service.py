@@ -1,4 +1,4 @@
-"""Services that speak the contract and were written elsewhere: no health check, codes of their own, code and result told apart."""
+"""Services of the same contract that others wrote: no health check, error codes of their own, code and its result distinguished."""
 
 import pytest
 

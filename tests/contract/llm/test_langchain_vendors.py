@@ -49,7 +49,7 @@ def route() -> Route:
 
 @pytest.mark.parametrize("left_out", ["input_tokens", "cache_read_input_tokens", "both"])
 async def test_input_that_is_reported_only_at_the_start_is_counted(asking: Asking, left_out: str) -> None:
-    """As servers that speak like Claude tell it: the last event has the output alone."""
+    """As servers compatible with Claude report it: the last event has the output alone."""
     *before, last, end = asking.vendor.events(Answer(text=("Because.",)))
     kept = {"input_tokens", "cache_read_input_tokens"} - {left_out} if left_out != "both" else set[str]()
     *_, data = last.decode().partition("data: ")
@@ -181,7 +181,7 @@ async def test_an_organization_that_may_not_see_thoughts_gets_its_answer_without
 
 
 class TestAServerOfOnesOwn:
-    """Ollama, llama.cpp, vLLM: they speak like OpenAI, more or less."""
+    """Ollama, llama.cpp, vLLM: their API is like OpenAI's, more or less."""
 
     @pytest.fixture
     def route(self) -> Route:

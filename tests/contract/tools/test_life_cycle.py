@@ -25,7 +25,7 @@ async def test_nothing_is_started_before_it_is_needed() -> None:
 async def test_all_servers_of_an_execution_are_connected_at_the_same_time() -> None:
     names = ("one", "two", "three")
     async with http_fault_server() as remote:
-        # Nobody is let in before all three stand at the door.
+        # No connection is accepted before all three have been requested.
         remote.expected_guests = len(names)
         configs = [server(name, ResolvedTransport(type="http", url=remote.url)) for name in names]
         with anyio.fail_after(60):

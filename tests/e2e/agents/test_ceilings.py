@@ -53,7 +53,7 @@ async def played(scenario: Scenario, database_url: str) -> tuple[Recording, Aler
 
 
 async def fall_silent(engine: AsyncEngine) -> int:
-    """Nothing was heard of the workers for an hour: how many sessions were taken back from them."""
+    """The workers had no heartbeat for an hour; returns how many sessions were taken back from them."""
     async with engine.begin() as connection:
         await connection.execute(sa.text("UPDATE work SET heartbeat_at = now() - interval '1 hour' WHERE state = 'claimed'"))
     recovered, _ = await take_back(engine, limit=20)

@@ -1,4 +1,4 @@
-"""The tools of one answer really run at the same time, so many and no more, and are told in the order of the calls."""
+"""The tools of one answer really run at the same time, at most as many as allowed, and their results are in the order of the calls."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

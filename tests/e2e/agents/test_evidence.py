@@ -340,7 +340,7 @@ async def test_a_chat_answer_cites_old_and_new_results_which_stay_citable(databa
 
 
 async def _watched(scenario: Scenario, database_url: str) -> list[dict[str, Any]]:
-    """What a watcher of the session is told while it runs."""
+    """The live events that a client of the session gets while it runs."""
     async with scenario.running(database_url) as running:
         watcher = ObservedSession(running, [])
         await watcher.run_waiting()

@@ -167,12 +167,12 @@ async def test_a_sender_that_calls_its_tools_in_text_waits_for_the_report_anew(d
 
 
 class Held:
-    """Recorded tools of which some calls do not come back before they are let go."""
+    """Recorded tools of which some calls do not come back before they are released."""
 
     def __init__(self, *call_ids: str) -> None:
         self.tools = RecordedToolServers(replace(FIRST, tools=[*FIRST.tools, *OTHER.tools]).recording)
         self.reached = {call_id: anyio.Event() for call_id in call_ids}
-        self.let_go = anyio.Event()
+        self.released = anyio.Event()
 
     @asynccontextmanager
     async def open(self, *arguments: Any, **names: Any) -> AsyncGenerator["_HeldTools"]:
@@ -191,7 +191,7 @@ class _HeldTools:
     async def execute(self, call: ToolCall, on_output: Callable[[str], None]) -> ToolResult:
         if call.id in self.held.reached:
             self.held.reached[call.id].set()
-            await self.held.let_go.wait()
+            await self.held.released.wait()
         return await self.inner.execute(call, on_output)
 
 
@@ -203,9 +203,9 @@ async def test_a_hint_that_kept_agents_have_read_stays_what_it_was(database_url:
         await held.reached["p"].wait()
         await session.until(SESSION_ID, "LogAgent", "completed")
         await session.running.services.repositories.notes.hint(SESSION_ID, "It began at noon.", author="tester")
-        held.let_go.set()
+        held.released.set()
         await session.until_ended(SESSION_ID)
-        # Before the hint: an agent that is kept was told of it all the same.
+        # From a call before the hint: an agent that is kept has read it all the same.
         forked_id = (await session.fork(1, "LogAgent", model="second", hint="Think of memory.")).json()["session_id"]
         await session.until_ended(forked_id)
         session.running.pool.stop_now()

@@ -165,7 +165,7 @@ async def test_a_recorded_tree_of_executions_replays_exactly(database_url: str) 
 
 
 def one_sent(*answered: Any, tools: Any = (), ends: str = "Unknown.", config: ResolvedAgentConfig | None = None, **more: Any) -> Scenario:
-    """A lead that sends one agent, hears of it, and ends. What came of it is not judged: a pool that runs would do that before it is stopped."""
+    """A lead that sends one agent, gets its report, and ends. What came of it is not judged: a pool that runs would do that before it is stopped."""
     turns = [says(PODS, turn, *(each if isinstance(each, tuple) else (each,))) for turn, each in enumerate(answered)]
     asked = says(LEAD, 0, sends("a", "PodAgent", "Which pods restart?"))
     return Scenario(

@@ -1,4 +1,4 @@
-"""What an investigation is told of its surroundings: what was changed, and which tools it lacks."""
+"""What agents learn of their surroundings: what was changed, and which tools are missing."""
 
 from datetime import UTC, datetime, timedelta
 

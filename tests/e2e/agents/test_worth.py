@@ -1,4 +1,4 @@
-"""What an analysis is worth: one that was cut, says nothing, was forced or rests on nothing is told as what it is."""
+"""What an analysis is worth: one that was cut, is empty, was forced or rests on nothing is shown as what it is."""
 
 import pytest
 

@@ -50,7 +50,7 @@ async def test_a_pool_whose_connections_were_cut_goes_on_without_an_error(databa
         )
     assert pooled is not None
     with anyio.fail_after(60):
-        while not pooled.is_closed():  # noqa: ASYNC110 - the driver tells nobody when it hears of the end
+        while not pooled.is_closed():  # noqa: ASYNC110 - the driver notifies nobody of the end
             await anyio.sleep(0.02)
     await ping(engine)
     await engine.dispose()

@@ -268,7 +268,7 @@ async def test_the_end_of_a_session_ends_its_work_and_wakes_what_waited_for_it(d
     async with listen_connection(database_url) as listening:
         await listening.add_listener(notifications.WORK, receive)
         await PostgresJournal(engine, lambda _events: None).commit(Step(claim=claim, session_close=close))
-        # What was committed before is heard with the answer.
+        # A notification of what was committed before arrives with the answer.
         await listening.fetch("SELECT")
     await engine.dispose()
     assert received == [INVESTIGATION]

@@ -1,4 +1,4 @@
-"""Notes in the database: numbered without gaps, told by the step's own statement, and bounded."""
+"""Notes in the database: numbered without gaps, read by the step's own statement, and bounded."""
 
 from datetime import UTC, datetime
 

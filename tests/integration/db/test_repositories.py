@@ -1,4 +1,4 @@
-"""Sessions in PostgreSQL: the list, the queue's limit, the moves, and what is told of them."""
+"""Sessions in PostgreSQL: the list, the queue's limit, changes of status, and their events."""
 
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime, timedelta

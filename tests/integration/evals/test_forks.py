@@ -40,7 +40,7 @@ POD = json.dumps({"pod": "cart-1"})
 
 @dataclass
 class Second:
-    """The model that takes over: it looks once more, where it is told to, and concludes."""
+    """The model that takes over: it makes one more call, to the tool that the test names, and concludes."""
 
     looks: tuple[tuple[str, dict[str, Any]], ...] = ()
     received: list[Conversation] = field(default_factory=list[Conversation])

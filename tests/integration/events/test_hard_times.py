@@ -50,7 +50,7 @@ async def cut_off(node: LiveNode) -> None:
 async def place_given_back(node: LiveNode) -> None:
     """Wait until the only place for a connection is free again."""
     with anyio.fail_after(GIVE_UP_SECONDS):
-        while node.live.hub.connection_count:  # noqa: ASYNC110 - what ends is a socket of the server, which tells nobody
+        while node.live.hub.connection_count:  # noqa: ASYNC110 - what ends is a socket of the server, which notifies nobody
             await anyio.sleep(0.02)
 
 

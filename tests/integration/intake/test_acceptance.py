@@ -1,4 +1,4 @@
-"""What senders say, stored: one incident for a problem and one investigation for an incident, however often and wherever it is said."""
+"""Alerts that are accepted: one incident for a problem and one investigation for an incident, however often and at whichever replica they arrive."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -316,7 +316,7 @@ _EVENTS = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from([
 
 
 def _reported(events: Sequence[tuple[str, AlertStatus, int]], ground: IntakeWorld, problem: str) -> list[Alert]:
-    """Events that say of which time they speak."""
+    """Events that name their own time."""
     return [
         alert(
             f"{problem}-{name}",

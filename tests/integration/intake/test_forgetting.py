@@ -1,4 +1,4 @@
-"""What senders said long ago is forgotten, but no incident before its investigations are."""
+"""Old alerts are deleted, but no incident before its investigations are."""
 
 from dataclasses import replace
 from datetime import timedelta

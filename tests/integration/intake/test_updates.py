@@ -1,4 +1,4 @@
-"""What becomes of an incident's alerts is told to the investigation that runs."""
+"""A running investigation gets notes about changes of its incident's alerts."""
 
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager

@@ -201,7 +201,7 @@ async def test_a_request_that_is_not_slacks_own_or_old_changes_nothing(database_
 
 @dataclass(frozen=True)
 class Attempt:
-    """One way to ask for something in Slack: what it is to be, its operation, and how a user does it; that returns what the user is told."""
+    """One way to ask for something in Slack: what it is to be, its operation, and how a user does it; that returns the answer that the user gets."""
 
     request: type[SlackRequest]
     operation: str | None

@@ -1,4 +1,4 @@
-"""Notes on the objects that alerts came from, against servers that speak the protocols of the services."""
+"""Notes on the objects that alerts came from, against servers with the protocols of the services."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a pool does beside the work itself: it keeps its claims alive, and takes nothing from those who could not be heard."""
+"""What a pool does beside the work itself: it keeps its claims alive, and takes no work from a pool whose heartbeat could not be stored."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager

@@ -63,7 +63,7 @@ async def test_other_chains_go_on_and_questions_are_held_too(engine: AsyncEngine
 
 
 async def test_what_a_pause_parks_just_when_it_ends_is_not_left_behind(engine: AsyncEngine, ground: Ground, made: Scenario) -> None:
-    """The worker was told to park it; when it comes to that, there is no pause any more."""
+    """The worker is about to park it, and by then the pause is over."""
     session_id, pauses = await ground.submit(made), PauseRepository(Publisher(engine))
     claim = await claimed(engine)
     await pauses.pause(None, actor="alice", reason="", now=True)
@@ -75,7 +75,7 @@ async def test_what_a_pause_parks_just_when_it_ends_is_not_left_behind(engine: A
 
 @asynccontextmanager
 async def speaking(ground: Ground) -> AsyncGenerator[str]:
-    """A real process whose model speaks for a minute."""
+    """A real process whose model answers for a minute."""
     session_id = await ground.submit(scenario(lengthy(in_tool=False), ground.directory))
     with Replica(url=ground.url, directory=ground.directory, replay_speed=1.0).running():
         await ground.until(MODEL_SPEAKS, session_id)

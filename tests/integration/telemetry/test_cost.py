@@ -109,7 +109,7 @@ async def test_an_incident_costs_what_its_investigations_do_in_api_and_terminal(
         shown = (await api.client.get(f"/api/v1/incidents/{incident}")).json()
         (listed,) = (await api.client.get("/api/v1/incidents")).json()["incidents"]
         reports = [(await api.client.get(f"/api/v1/sessions/{one.id}/report", params={"format": "md"})).text for one in sessions]
-    # The one that runs second, whichever that is, says what it was told that the first had found: it is not summed up.
+    # The agent that runs second, whichever that is, repeats what the first one had found: it is not summed up.
     assert shown["cost"] == listed["cost"] == {"usd": pytest.approx(3 * EACH), "unpriced_calls": 0, "estimated_calls": 0}
     assert [sum(f"- Cost: {cost}" in report for report in reports) for cost in ("$0.0600", "$0.0300")] == [1, 1]
     at = ["--database-url", database_url]

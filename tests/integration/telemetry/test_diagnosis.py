@@ -1,4 +1,4 @@
-"""What ails the installation, as the API tells it."""
+"""What is wrong with the installation, as the API reports it."""
 
 from dataclasses import replace
 from functools import partial

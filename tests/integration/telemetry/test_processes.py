@@ -1,4 +1,4 @@
-"""Processes give signs of life, and one of them speaks for the whole installation."""
+"""Processes record that they are alive, and one of them reports for the whole installation."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace

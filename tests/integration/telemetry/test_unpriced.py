@@ -1,4 +1,4 @@
-"""A ceiling in dollars under which a model of unknown price works cannot hold: wherever its operator looks, it is said, with the remedy."""
+"""A ceiling in dollars cannot hold for a model of unknown price: every place where its operator may look says so, with the remedy."""
 
 from decimal import Decimal
 from functools import partial

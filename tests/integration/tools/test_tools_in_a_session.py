@@ -63,7 +63,7 @@ async def test_what_a_tool_says_is_seen_live_and_masked_while_it_still_runs(data
     expected = re.compile(r"info: looking, password=\[MASKED_PASSWORD ~\w{3}\]\n\[1/2\] halfway\n")
     seen = tmp_path / "seen"
     async with observed(story(calls("a", "f.say_and_wait", marker=str(seen))), database_url) as session:
-        # The tool ends only when what it said has been seen.
+        # The tool ends only when its output has been seen.
         await session.run_waiting(lambda: expected.fullmatch(answered(session.messages)) and seen.touch())
     assert expected.fullmatch(answered(session.messages))
 

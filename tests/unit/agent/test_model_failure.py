@@ -1,4 +1,4 @@
-"""What follows from a failed model call, and what a person is told in the end."""
+"""What follows from a failed model call, and the error that a person sees in the end."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -42,7 +42,7 @@ class Vendor(Runaway):
 
     acts: tuple[Act, ...] = (Act(200, 1),)
     density: float = 1.0
-    # Whether it tells what it bills.
+    # Whether its answers contain their usage.
     reports: bool = True
     billed: list[TokenUsage] = field(default_factory=list[TokenUsage])
 

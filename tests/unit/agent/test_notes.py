@@ -1,4 +1,4 @@
-"""What reaches an investigation from outside is told to its agents: each note once, before the next call, and before a conclusion is accepted."""
+"""Agents get the notes of their investigation: each note once, before the next call, and before a conclusion is accepted."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""`tarsy.recent_changes`: what was changed, as a model asks and as it is told."""
+"""`tarsy.recent_changes`: what was changed: the arguments of a model and the result it gets."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -30,7 +30,7 @@ def ignored(_: str) -> None:
 
 @dataclass(slots=True)
 class Servers:
-    """One server with one tool, which breaks when it is told to."""
+    """One server with one tool, which fails when the test wants it to."""
 
     asked: list[str] = field(default_factory=list[str])
     running: int = 0

@@ -78,7 +78,7 @@ async def test_where_there_are_tokens_a_nameless_caller_behind_the_proxy_has_to_
 
 
 def test_a_proxy_on_another_host_is_asked_for_our_name_once_we_have_one() -> None:
-    """Installations that never said under which name they are reached go on working."""
+    """Installations that have not configured their own name go on working."""
     nameless = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"])
     named = auth_settings(host=EVERYWHERE, tokens=NONE, trusted_proxies=["10.0.0.0/8"], dashboard_url="https://tarsy.example.com")
     asked = {host: _connection("10.1.1.1", host=host) for host in ("evil.example", "tarsy.example.com")}

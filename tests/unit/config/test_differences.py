@@ -1,4 +1,4 @@
-"""What changed between two readings of a configuration is told by name, never by value."""
+"""What changed between two readings of a configuration is reported by name, never by value."""
 
 from support.config_directory import ConfigDirectory
 from tarsy.config.load.display import Differences, differences

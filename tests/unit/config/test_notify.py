@@ -1,4 +1,4 @@
-"""The section `notify` in the files, and `system.slack` of the Go version: checked like all else, and in force as written."""
+"""The section `notify` in the files, and `system.slack` of the Go version: checked like the other sections, and applied as written."""
 
 from datetime import time, timedelta
 

@@ -1,4 +1,4 @@
-"""Routes, senders and mutes in the files: checked like all else, and in force as written."""
+"""Routes, senders and mutes in the files: checked like the other sections, and applied as written."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -18,7 +18,7 @@ def without_pauses() -> Iterator[None]:
 
 
 class Flaky:
-    """Fails as often as it is told to, then answers."""
+    """Fails as often as the test wants, then answers."""
 
     def __init__(self, error: Exception, failures: int) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""What an operator is told to look at."""
+"""Problems that are reported to an operator."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

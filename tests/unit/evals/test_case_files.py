@@ -1,4 +1,4 @@
-"""A case is read whole, and what is wrong with it is said with file and line."""
+"""A case is read whole, and each problem in it is reported with file and line."""
 
 from pathlib import Path
 

@@ -283,7 +283,7 @@ def test_labels_that_stand_for_every_alert_are_not_multiplied() -> None:
 
 
 def _holds(delivery: Delivery) -> None:
-    """Something was said, and all of it can be stored and shown."""
+    """There is at least one alert, and all of it can be stored and shown."""
     assert delivery.alerts or delivery.changes or delivery.remark
     for answered in (*delivery.alerts, *delivery.changes):
         assert answered.title.strip()

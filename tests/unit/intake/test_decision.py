@@ -159,7 +159,7 @@ MINUTES = st.integers(-300, 60)
 
 @st.composite
 def timed_events(draw: st.DrawFn) -> list[Alert]:
-    """Events of a few alerts; also such as speak of times to come, and such as contradict each other."""
+    """Events of a few alerts; also with times in the future, and such as contradict each other."""
     found: list[Alert] = []
     for _ in range(draw(st.integers(1, 8))):
         start, status = draw(MINUTES), draw(st.sampled_from(AlertStatus))

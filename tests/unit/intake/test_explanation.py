@@ -1,4 +1,4 @@
-"""What `tarsy routes test` tells of a body: which route takes an alert, which do not, and why."""
+"""What `tarsy routes test` reports about a body: which route takes an alert, which do not, and why."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -13,7 +13,7 @@ from tarsy.kit.logs import LINES_PER_WINDOW, MAX_LIBRARY_MESSAGE, WINDOW_SECONDS
 
 
 class Wrist:
-    """A clock that is told the time."""
+    """A clock whose time the test sets."""
 
     now = 0.0
 

@@ -1,4 +1,4 @@
-"""Thinking inside a model's text: told apart however the text is cut into pieces."""
+"""Thinking inside a model's text: separated from it however the text is cut into pieces."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What a waiting client is told about the progress of a session."""
+"""The notifications of progress that a waiting client gets."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A report shows what models, tools and alerts said, and obeys none of it; each citation leads to what it cites."""
+"""A report shows the words of models, tools and alerts, and none of them can change its markup; each citation leads to what it cites."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A tree of agents that dies after any step of any of them is continued to the same end: nothing that is stored is said, asked or sent again."""
+"""A tree of agents that dies after any step of any of them is continued to the same end: no stored answer is requested again, no stored call made again, no stored sub-agent sent again."""
 
 from typing import Any
 

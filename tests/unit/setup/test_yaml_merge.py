@@ -164,7 +164,7 @@ def test_no_value_of_any_file_is_lost(mine: dict[str, object], style: str, inden
 
 
 def _contains(whole: object, part: object) -> bool:
-    """Whether everything that `part` says stands in `whole`; what was said to be nothing may have been filled in."""
+    """Whether everything that `part` says stands in `whole`; an empty value may have been filled in."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(key in whole and _contains(whole[key], value) for key, value in part.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return part is None or whole == part

@@ -407,7 +407,7 @@ NEGATIVE: list[str] = [
     "password: []",
     "password: [REDACTED]",
     'accessKeys: [{"name": "first"}]',
-    # What is said of secrets.
+    # Sentences about secrets.
     "password is required",
     "Password is incorrect!",
     "password is incorrect for user bob",

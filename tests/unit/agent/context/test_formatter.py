@@ -1,4 +1,4 @@
-"""How finished stages are told to the agents that come after them."""
+"""How finished stages are described to the agents that come after them."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -150,7 +150,7 @@ def test_the_same_session_says_the_same_again_and_another_one_does_not() -> None
 
 
 def test_the_instructions_stay_about_as_long_as_a_page() -> None:
-    # Some 1,200 tokens with a runbook and all else that a chain may add: what is longer costs every call, and is read less well.
+    # Some 1,200 tokens with a runbook and everything else that a chain may add: what is longer costs every call, and is read less well.
     for context in (BARE, FULL):
         system, _ = native(PromptBuilder(context))
         assert 700 < tokens_of(system) < 1_200
@@ -177,7 +177,7 @@ def test_untrusted_text_never_stands_outside_its_fence() -> None:
         agent_name="A", alert_type="t", alert_data=poison, nonce="n", received_at="r", runbook=poison, tool_warnings=(poison,)
     )
     builder = PromptBuilder(context)
-    # What is told of earlier work is fenced entry by entry, by those who tell it.
+    # Each entry of earlier work is in a fence of its own, which its formatter writes.
     reported = builder.fence.wrap("TOOL RESULT", poison)
     chat = ChatPrompt(number=2, question="q", investigation=reported, history=(ChatExchange(poison, poison, 1, reported),))
     conversations = [

@@ -1,4 +1,4 @@
-"""What a model hears back."""
+"""What a model gets back after an answer in the format of ReAct."""
 
 import pytest
 

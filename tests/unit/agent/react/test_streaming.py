@@ -25,7 +25,7 @@ def cut(text: str, places: list[int]) -> list[str]:
     return [text[begin:end] for begin, end in pairwise(edges)]
 
 
-# Words and lines that are no headers; a sentence may speak of an action.
+# Words and lines that are no headers; a sentence may mention an action.
 SENTENCE = st.sampled_from(
     [
         "The pod restarts.",
