@@ -1,4 +1,4 @@
-/** The figures of a chart: stacks, summaries, and how a series is told from the others. */
+/** The figures of a chart: stacks, summaries, and how a series is distinguished from the others. */
 import { plural } from "./format";
 
 export interface ChartSeries {

@@ -69,7 +69,7 @@ test("it loads, then listens from where the loaded part ends", async () => {
   expect(watched).toEqual([12]);
 });
 
-test("however many chunks come, observers are told once per frame", async () => {
+test("however many chunks come, observers are notified once per frame", async () => {
   const { feed, deliver, texts } = setUp({ events: [event("a")], lastEventId: 1 });
   feed.start(() => undefined);
   await settled();
@@ -135,7 +135,7 @@ test("a page that is hidden before its next frame hears all the same", async () 
   await vi.waitFor(() => expect(texts()).toEqual(["unseen"]), 30_000);
 });
 
-test("others are told of every message", async () => {
+test("others are notified of every message", async () => {
   const { feed, deliver } = setUp({ events: [], lastEventId: 1 });
   const received: LiveMessage[] = [];
   feed.start((messages) => received.push(...messages));

@@ -88,7 +88,7 @@ test("a confirmation does not skip what is still to be replayed", () => {
   expect(latest().sent[0]).toMatchObject({ last_event_id: 10 });
 });
 
-test("listeners hear their own channel only, and nothing after they stopped", () => {
+test("listeners get messages of their own channel only, and nothing after they stopped", () => {
   const socket = makeSocket();
   const received: LiveMessage[] = [];
   const stop = socket.subscribe("sessions", (message) => received.push(message));
@@ -137,7 +137,7 @@ test("a connection that does not come about is given up and tried anew", () => {
   expect(HandSocket.made).toHaveLength(2);
 });
 
-test("connections that are closed before anything is said are not tried ever faster", () => {
+test("connections that are closed before the first message are not retried ever faster", () => {
   makeSocket().subscribe("sessions", () => undefined);
   for (let attempt = 0; attempt < 6; attempt += 1) {
     latest().open();
@@ -151,7 +151,7 @@ test("connections that are closed before anything is said are not tried ever fas
   expect(HandSocket.made).toHaveLength(tried);
 });
 
-test("what is being written is told again from its beginning", () => {
+test("text that is being written is delivered again from its beginning", () => {
   const socket = makeSocket();
   socket.subscribe("session:s", () => undefined, 10);
   latest().open();

@@ -41,12 +41,12 @@ const completed = (id: string, content: string, more: object = {}): LiveMessage 
 const textOf = (buffer: TimelineBuffer, id: string) => eventById(buffer, id)?.content;
 
 describe("events", () => {
-  test("are appended in the order in which they are told", () => {
+  test("are appended in the order in which they are delivered", () => {
     const buffer = applyMessages(loadedTimeline([event("a")]), [created("b"), created("c")]);
     expect(buffer.events.map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 
-  test("that are told twice are there once", () => {
+  test("that are delivered twice are there once", () => {
     const buffer = applyMessages(loadedTimeline([event("a", { content: "kept" })]), [created("a"), created("b"), created("b")]);
     expect(buffer.events.map(({ id }) => id)).toEqual(["a", "b"]);
     expect(textOf(buffer, "a")).toBe("kept");
@@ -115,11 +115,11 @@ describe("completion", () => {
     expect(buffer.streamed.size).toBe(0);
   });
 
-  test("of an event we were not told of asks for a reload", () => {
+  test("of an event that was not delivered asks for a reload", () => {
     expect(applyMessages(EMPTY_TIMELINE, [completed("a", "text")]).incomplete).toBe(true);
   });
 
-  test("told twice changes nothing", () => {
+  test("delivered twice changes nothing", () => {
     const once = applyMessages(EMPTY_TIMELINE, [created("a"), completed("a", "text")]);
     expect(applyMessages(once, [completed("a", "text")]).events).toEqual(once.events);
   });

@@ -38,7 +38,7 @@ test("a text without the section stays as it is", () => {
   expect(extractSection(text, DO_NOW)).toEqual({ section: null, rest: text });
 });
 
-test("risk, check and way back are found where an action tells them, not in code and quotations", () => {
+test("risk, check and way back are found where an action states them, not in code and quotations", () => {
   const text = 'Do it. Risk: low. **Verify:** it runs. Undo: back.\n`Risk: x` [A1: "at Risk: high"]\n```\nUndo: y\n```';
   expect(actionLabels(text).map(({ start, end }) => text.slice(start, end))).toEqual(["Risk:", "Verify:", "Undo:"]);
 });

@@ -23,7 +23,7 @@ test("agents can be forked once the session has ended, also those that others se
   expect(forkRefusal({ status: "in_progress", stages }, "lead")).toContain("still running");
 });
 
-test("a fork tells which step it goes on from", () => {
+test("a fork names the step it goes on from", () => {
   const step = { session_id: "s", stage: "look", agent: "LogAgent", turn: 1, model: null };
   expect(describeForkPoint({ ...step, dispatched_by: null })).toBe("turn 2 of LogAgent");
   expect(describeForkPoint({ ...step, dispatched_by: "A2" })).toBe("turn 2 of LogAgent (A2)");

@@ -116,7 +116,7 @@ function listedLabels(metric: string, text: string): Labels {
   return { __name__: metric, ...Object.fromEntries(pairs) };
 }
 
-/** What all series have in common, and what tells each from the others. */
+/** What all series have in common, and how each differs from the others. */
 function describe(all: readonly Labels[]): { title: string; names: string[] } {
   const keys = [...new Set(all.flatMap((labels) => Object.keys(labels)))];
   const shared = keys.filter((key) => all.every((labels) => labels[key] === all[0]?.[key]));

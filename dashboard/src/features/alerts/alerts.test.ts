@@ -27,7 +27,7 @@ describe("a draft", () => {
     expect(problemsOf({ ...EMPTY_DRAFT, text: "x", runbook: "https://wiki.example/a" })).toEqual({});
   });
 
-  test("leaves to the server what was not said", () => {
+  test("leaves to the server what was not filled in", () => {
     const unsaid = { data: "x", alert_type: null, runbook: null, mcp: null, budget: null, slack_message_fingerprint: null };
     expect(requestOf({ ...EMPTY_DRAFT, text: "x" })).toEqual(unsaid);
     expect(requestOf({ ...EMPTY_DRAFT, text: "x", alertType: " " })).toEqual(unsaid);
@@ -55,7 +55,7 @@ describe("choosing tools", () => {
     expect(withTools(none, "k8s", null)).toEqual(whole);
   });
 
-  test("what the server would refuse is said before it is sent", () => {
+  test("what the server would refuse is reported before it is sent", () => {
     expect(selectionProblem(null)).toBeNull();
     expect(selectionProblem(whole)).toBeNull();
     expect(selectionProblem({ servers: [], native_tools: null })).toMatch("at least one tool server");

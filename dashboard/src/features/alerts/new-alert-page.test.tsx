@@ -111,7 +111,7 @@ test("a sample replaces nothing that was written without asking", async () => {
   expect(written()).toBe("No names");
 });
 
-test("that there is no model is said before anything is written, in one line that leads on", async () => {
+test("a missing model is reported before anything is written, in one line that leads on", async () => {
   await show(undefined, false);
   expect(screen.getByText(/No model is configured/).textContent).toBe("No model is configured, so alerts of this type are refused. Set up a model");
   expect(screen.getByRole("link", { name: "Set up a model" }).getAttribute("href")).toBe("/setup?step=model");

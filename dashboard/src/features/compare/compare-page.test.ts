@@ -34,7 +34,7 @@ test("what two texts share stays, what differs is marked", () => {
   expect(diff("same", "same")).toEqual([" same"]);
 });
 
-test("lines that moved are told as little as can be", () => {
+test("the fewest possible lines are shown as moved", () => {
   expect(diff("1\n2\n3", "2\n3\n1")).toEqual(["-1", " 2", " 3", "+1"]);
 });
 
@@ -45,7 +45,7 @@ test("both texts can be read back from the difference", () => {
   expect(lines.filter(({ kind }) => kind !== "removed").map(({ text }) => text).join("\n")).toBe(after);
 });
 
-test("texts too long to be compared line by line are told as replaced", () => {
+test("texts too long to be compared line by line are shown as replaced", () => {
   const many = (word: string) => Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join("\n");
   expect(diffLines(many("a"), many("b")).filter(({ kind }) => kind === "removed")).toHaveLength(3_000);
 });

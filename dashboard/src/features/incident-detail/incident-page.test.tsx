@@ -9,13 +9,13 @@ vi.mock("@/components/links", async (load) => ({ ...(await load<typeof Links>())
 
 const HINT: Note = { id: "NOTE1", session_id: "s1", kind: "hint", author: "ada", text: "Look at web-3", created_at: "2026-03-10T09:00:00Z", state: "delivered", told: ["One"] };
 
-test("what an investigation was told leads to its session", () => {
+test("a note to an investigation leads to its session", () => {
   render(<Notes notes={[HINT]} />);
   expect(screen.getByRole("listitem").textContent).toContain("Look at web-3");
   expect(screen.getByRole("link").getAttribute("href")).toBe("/sessions/s1");
 });
 
-test("an incident whose investigations were told nothing has no such part", () => {
+test("an incident whose investigations got no notes has no such part", () => {
   const { container } = render(<Notes notes={[]} />);
   expect(container.textContent).toBe("");
 });

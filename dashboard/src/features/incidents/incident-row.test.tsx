@@ -13,7 +13,7 @@ const INCIDENT: IncidentItem = {
   verdict_outcome: null, verdict_confidence: null, verdict_object: null, waiting_for_model: false, cost: { usd: 1.25, unpriced_calls: 0, estimated_calls: 0 },
 };
 
-test("an incident tells what its investigations cost, and that a price is missing", () => {
+test("an incident shows what its investigations cost, and that a price is missing", () => {
   const { rerender } = render(<IncidentRow columns={["verdict", "cost"]} words={[]} selected={false} onSelect={() => undefined} incident={INCIDENT} />);
   expect(screen.getByTitle("What its investigations cost").textContent).toBe("$1.25");
   rerender(<IncidentRow columns={["verdict", "cost"]} words={[]} selected={false} onSelect={() => undefined} incident={{ ...INCIDENT, cost: { usd: null, unpriced_calls: 2, estimated_calls: 0 } }} />);
@@ -25,7 +25,7 @@ test("an incident without investigations has no cost", () => {
   expect(screen.queryByTitle("What its investigations cost")).toBeNull();
 });
 
-test("an incident tells that the analysis of its last investigation is partial", () => {
+test("an incident shows that the analysis of its last investigation is partial", () => {
   render(<IncidentRow columns={["verdict", "cost"]} words={[]} selected={false} onSelect={() => undefined} incident={{ ...INCIDENT, last_session_status: "completed", analysis_is_partial: true, executive_summary: "The disk is full." }} />);
   expect(screen.getByText("partial")).toBeDefined();
   expect(screen.getByText("The disk is full.")).toBeDefined();

@@ -5,10 +5,10 @@ import type { ReviewFigures, ReviewWeekItem } from "@/wire/types";
 export type Group = "by_confidence" | "by_model" | "by_chain" | "by_alert_type";
 type Counts = Pick<ReviewWeekItem, "reviewed" | "useful" | "accurate" | "partly" | "wrong">;
 
-// As many lines as can be told apart.
+// As many lines as a reader can distinguish.
 const MOST_SERIES = 6;
 
-/** The reviews in which a person said whether the verdict was right. */
+/** The reviews in which a person marked the verdict as right or wrong. */
 export function judged({ accurate, partly, wrong }: Counts): number {
   return accurate + partly + wrong;
 }

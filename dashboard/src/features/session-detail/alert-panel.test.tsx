@@ -26,7 +26,7 @@ test("plain text is what it is", () => {
   expect(screen.queryByRole("button", { name: "Show JSON" })).toBeNull();
 });
 
-test("a runbook is a link that tells its host nothing", () => {
+test("a runbook is a link that sends its host no referrer", () => {
   show({ alert_data: "x", runbook_url: "https://wiki.example/disk" });
   const link = screen.getByRole("link", { name: "https://wiki.example/disk" });
   expect(link.getAttribute("rel")).toContain("noreferrer");

@@ -15,7 +15,7 @@ const EVENTS = [
   event("4", "s2", "c", "No trace of it."),
 ];
 
-test("words are found in what agents said and in what tools answered, in the order of the page", () => {
+test("words are found in the texts of agents and in the results of tools, in the order of the page", () => {
   expect(findEntries(STAGES, EVENTS, "OOM")).toEqual(["0", "3", "1"]);
   expect(findEntries(STAGES, EVENTS, " of it")).toEqual(["4"]);
 });

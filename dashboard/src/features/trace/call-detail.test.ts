@@ -3,7 +3,7 @@ import { parseDispatch } from "./call-detail";
 
 const sent = (args: unknown) => parseDispatch({ server: "tarsy", tool: "run_agent", arguments: JSON.stringify(args) });
 
-test("a call that sent an agent tells whom, what for, and with what to read", () => {
+test("a call that sent an agent shows whom, what for, and with what to read", () => {
   expect(sent({ name: "LogAgent", task: "What do its pods log?", context_ids: ["A1", "A2"] })).toEqual({ agent: "LogAgent", task: "What do its pods log?", contextIds: ["A1", "A2"] });
   expect(sent({ name: "LogAgent", task: "Look." })?.contextIds).toEqual([]);
 });

@@ -87,7 +87,7 @@ export function daysOf({ first_day: first, last_day: last }: Pick<UsageTrends, "
   return Array.from({ length: Math.round((to - from) / DAY) + 1 }, (_, index) => from + index * DAY);
 }
 
-// As many as can be told apart in a bar; the last stands for all others.
+// As many as a reader can distinguish in a bar; the last stands for all others.
 const MOST_SERIES = 6;
 
 /** A series for each name, the largest first; many small ones are added up. */
