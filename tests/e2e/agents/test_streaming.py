@@ -30,7 +30,7 @@ from tarsy.wiring.application import Application
 pytestmark = pytest.mark.timeout(120)
 
 TEXT = ("It is the disk of the node: ", "it is full.")
-MANY = 20
+FIFTY = 50
 
 
 @dataclass(slots=True)
@@ -170,12 +170,12 @@ async def test_a_session_that_is_cancelled_while_its_worker_has_no_database_ends
     await direct.dispose()
 
 
-async def test_twenty_sessions_that_stream_and_end_together_all_keep_their_texts(database_url: str, tmp_path: Path) -> None:
-    (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"queue": {"worker_count": MANY, "max_concurrent_sessions": MANY}}))
-    model = Model(together=MANY)
+async def test_fifty_sessions_that_stream_and_end_together_all_keep_their_texts(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "tarsy.yaml").write_text(yaml.safe_dump({"queue": {"worker_count": FIFTY, "max_concurrent_sessions": FIFTY}}))
+    model = Model(together=FIFTY)
     model.goes_on.set()
     one = scenario(model, tmp_path)
-    ids = [str(uuid4()) for _ in range(MANY)]
+    ids = [str(uuid4()) for _ in range(FIFTY)]
     async with one.continued(database_url) as running, anyio.create_task_group() as tasks:
         repositories = running.services.repositories
         for session_id in ids:
